@@ -1,0 +1,4 @@
+//! Conformance testing: fixtures as declared, and the report of a run over them.
+
+pub mod fixture;
+pub mod report;

@@ -1,0 +1,52 @@
+//! SHA-256 digests; one algorithm everywhere, so that `sha256sum` can check any of them.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+/// A SHA-256 digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Upper-case hexadecimal, as installation manifests write it.
+    pub fn upper_hex(&self) -> String {
+        self.hex(b"0123456789ABCDEF")
+    }
+
+    fn hex(self, alphabet: &[u8; 16]) -> String {
+        let digit = |nibble: u8| char::from(alphabet[usize::from(nibble)]);
+        self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    }
+}
+
+/// Lower-case hexadecimal, as `sha256sum` prints it.
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.hex(b"0123456789abcdef"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_value() {
+        // FIPS 180-4, the digest of "abc".
+        let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(Digest::of(b"abc").to_string(), hex);
+        assert_eq!(Digest::of(b"abc").upper_hex(), hex.to_uppercase());
+    }
+}
