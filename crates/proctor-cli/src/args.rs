@@ -1,0 +1,55 @@
+//! The top of the command line.
+
+use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
+use proctor_model::ExitCode;
+
+use crate::commands;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Proctor examines AI agents: it gives an agent a task in a room of its own, watches the time and
+/// the budget, and marks the result by rules.
+#[derive(Parser)]
+#[command(name = "proctor", version, max_term_width = 100, propagate_version = true)]
+#[command(after_help = "Start with `proctor demo`. Each command has `--help` with examples.")]
+pub(crate) struct Cli {
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Test whether installed guidance arrives and leaves the right files.
+    #[command(subcommand, visible_alias = "ai")]
+    Conformance(commands::conformance::Command),
+    /// Look at what an agent session did.
+    #[command(subcommand)]
+    Transcript(commands::transcript::Command),
+    /// Lay out a sample project in a temporary folder, test it, and print the report.
+    Demo(commands::demo::Args),
+    /// Print a completion script for a shell.
+    Completions(commands::completions::Args),
+}
+
+impl Cli {
+    pub(crate) fn run(self, context: &mut Context) -> Result<ExitCode, CommandError> {
+        match self.command {
+            Command::Conformance(command) => command.run(context),
+            Command::Transcript(command) => command.run(context),
+            Command::Demo(args) => commands::demo::run(&args, context),
+            Command::Completions(args) => commands::completions::run(&args, context),
+        }
+    }
+}
+
+/// How a command prints its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people.
+    Text,
+    /// For programs: one JSON document on standard output.
+    Json,
+}

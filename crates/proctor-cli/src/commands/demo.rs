@@ -1,0 +1,14 @@
+//! `proctor demo`.
+
+use proctor_model::ExitCode;
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Arguments of `proctor demo`.
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _context: &mut Context) -> Result<ExitCode, CommandError> {
+    Ok(ExitCode::SUCCESS)
+}

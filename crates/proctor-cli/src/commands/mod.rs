@@ -1,0 +1,6 @@
+//! One file a command: its arguments, and a `run` that turns them into an exit code.
+
+pub(crate) mod completions;
+pub(crate) mod conformance;
+pub(crate) mod demo;
+pub(crate) mod transcript;

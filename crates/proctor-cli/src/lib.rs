@@ -1,0 +1,78 @@
+//! The command line of Proctor: arguments, settings, printing; one file a command.
+//!
+//! Commands hold no logic that a library user would need: they turn arguments into calls of the
+//! crates below, and what those return into text, JSON and an exit code.
+
+mod args;
+mod commands;
+mod context;
+mod error;
+mod printer;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use proctor_model::ExitCode as Code;
+
+use crate::args::Cli;
+use crate::context::Context;
+use crate::printer::Printer;
+
+/// The whole command line, for reference documentation, completions and tests.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+/// Runs the program with the arguments of this process.
+///
+/// Two hidden forms come first, before any parsing, because each trial pays for them: `__launch`
+/// is the small process that stands over each child, and `__agent` is the built-in scripted agent.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    match args.get(1).and_then(|arg| arg.to_str()) {
+        Some("__launch") => return exit(proctor_sandbox::launcher::main(&args[2..])),
+        Some("__agent") => return exit(proctor_scripted::main(&args[2..])),
+        _ => {}
+    }
+    install_panic_message();
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nothing can be done when even this cannot be printed.
+            let _ = error.print();
+            let usage = error.use_stderr();
+            return ExitCode::from(if usage { Code::USAGE.0 } else { Code::SUCCESS.0 });
+        }
+    };
+    let printer = Printer::new(cli.color);
+    let code = match Context::from_process(printer).and_then(|mut context| cli.run(&mut context)) {
+        Ok(code) => code,
+        Err(error) => error.report(printer),
+    };
+    ExitCode::from(code.0)
+}
+
+fn exit(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(Code::BUG.0))
+}
+
+/// A panic is a bug of ours: say so, and leave the default report for whoever mends it.
+fn install_panic_message() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        default(info);
+        Printer::new(clap::ColorChoice::Auto).error(
+            "this is a bug in proctor",
+            &["please report it with the lines above and the output of `proctor --version`".into()],
+        );
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
+}
