@@ -12,6 +12,7 @@ pub mod digest;
 pub mod event;
 pub mod exit;
 pub mod outcome;
+pub mod transcript;
 pub mod usage;
 
 pub use bound::{Bound, Enforcement};
@@ -21,4 +22,5 @@ pub use digest::Digest;
 pub use event::{Action, Event, EventKind};
 pub use exit::ExitCode;
 pub use outcome::{Outcome, OutcomeClass};
+pub use transcript::Transcript;
 pub use usage::Usage;

@@ -21,3 +21,40 @@ pub struct Usage {
     /// US dollars as the harness computes them.
     pub cost_usd: Option<f64>,
 }
+
+impl Usage {
+    /// The sum of two stretches. What only one of them states is taken from that one.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        fn sum<T>(a: Option<T>, b: Option<T>, add: fn(T, T) -> T) -> Option<T> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(add(a, b)),
+                (one, other) => one.or(other),
+            }
+        }
+        let count = |a, b| sum(a, b, u64::saturating_add);
+        Self {
+            input_tokens: count(self.input_tokens, other.input_tokens),
+            output_tokens: count(self.output_tokens, other.output_tokens),
+            cache_read_tokens: count(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens: count(self.cache_write_tokens, other.cache_write_tokens),
+            reasoning_tokens: count(self.reasoning_tokens, other.reasoning_tokens),
+            turns: count(self.turns, other.turns),
+            cost_usd: sum(self.cost_usd, other.cost_usd, |a, b| a + b),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_keeps_what_only_one_side_states() {
+        let a = Usage { input_tokens: Some(1), cost_usd: Some(0.5), ..Usage::default() };
+        let b = Usage { input_tokens: Some(u64::MAX), turns: Some(2), ..Usage::default() };
+        let sum = a.plus(b);
+        assert_eq!(sum.input_tokens, Some(u64::MAX));
+        assert_eq!((sum.turns, sum.cost_usd, sum.output_tokens), (Some(2), Some(0.5), None));
+    }
+}

@@ -23,6 +23,8 @@ pub struct Report {
     pub source: Source,
     /// Counts of `results` by status.
     pub summary: Summary,
+    /// What the redactor left alone.
+    pub redaction: Redaction,
     /// What a reader must know beside the results.
     pub warnings: Vec<String>,
     /// One row a fixture and harness, by fixture name and then requested harness order.
@@ -34,6 +36,7 @@ impl Report {
     pub fn new(
         mode: Mode,
         source: Source,
+        redaction_skipped: usize,
         mut warnings: Vec<String>,
         results: Vec<TrialResult>,
     ) -> Self {
@@ -41,7 +44,8 @@ impl Report {
         if summary.passed == 0 {
             warnings.push(NOTHING_PASSED.to_owned());
         }
-        Self { schema_version: SCHEMA_VERSION, mode, source, summary, warnings, results }
+        let redaction = Redaction { skipped: redaction_skipped };
+        Self { schema_version: SCHEMA_VERSION, mode, source, summary, redaction, warnings, results }
     }
 }
 
@@ -60,10 +64,18 @@ pub enum Mode {
 /// Where the corpus came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
-    /// `path` (`--source`) or `environment` (`CRATIS_AI_SOURCE`).
+    /// `path` (`--source`), `environment` (`CRATIS_AI_SOURCE`) or `settings` (`proctor.toml`).
     pub kind: String,
     /// Git commit of the corpus, or the directory's modification time.
     pub revision: String,
+}
+
+/// What the redactor left alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Redaction {
+    /// Values of secret-looking variables that are plain words or paths: redacting them would blank
+    /// the report.
+    pub skipped: usize,
 }
 
 /// Counts of results by status; they add up to the number of results.

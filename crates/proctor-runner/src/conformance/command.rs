@@ -1,0 +1,60 @@
+//! Command checks: the processes behind them.
+
+use std::time::Instant;
+
+use proctor_grade::CommandEnd;
+use proctor_model::conformance::report::CommandOutput;
+use proctor_sandbox::{Capture, Ending, Limits, Room, Spawn, SpawnError, Stream};
+
+use super::run::Settings;
+
+/// What a command check gives the grader, and what the report keeps of it.
+pub(super) struct CommandRun {
+    pub(super) end: CommandEnd,
+    pub(super) output: Option<CommandOutput>,
+}
+
+/// Runs a command directly, without a shell, in the workspace, until the trial's deadline.
+pub(super) fn run_command(
+    settings: &Settings<'_>,
+    room: &Room,
+    run: &[String],
+    deadline: Instant,
+) -> CommandRun {
+    let Some((program, args)) = run.split_first() else {
+        return CommandRun { end: CommandEnd::NotFound { program: String::new() }, output: None };
+    };
+    let env = room.environment(settings.env);
+    let spawn = Spawn {
+        program: program.into(),
+        args: args.iter().map(Into::into).collect(),
+        cwd: room.workspace().as_std_path().to_owned(),
+        env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        stdin: None,
+    };
+    let (mut stdout, mut stderr) = (Capture::new(), Capture::new());
+    let mut sink = |stream, bytes: &[u8]| match stream {
+        Stream::Stdout => stdout.push(bytes),
+        Stream::Stderr => stderr.push(bytes),
+    };
+    let limits = Limits::until(deadline);
+    let (end, exit_code) =
+        match settings.launcher.run(&spawn, &limits, settings.cancel, &mut sink) {
+            Ok(finished) => match finished.ending {
+                Ending::Exited(code) => (CommandEnd::Exited(code), Some(code)),
+                Ending::Signaled(signal) => (CommandEnd::Signaled(signal), None),
+                Ending::TimedOut | Ending::Stalled(_) | Ending::Cancelled => {
+                    (CommandEnd::TimedOut, None)
+                }
+            },
+            Err(SpawnError::NotFound { .. }) => {
+                (CommandEnd::NotFound { program: program.clone() }, None)
+            }
+            Err(other) => (CommandEnd::NotStarted { reason: other.to_string() }, None),
+        };
+    let truncated = stdout.truncated() || stderr.truncated();
+    let keep = |capture: Capture| settings.redactor.text(&capture.into_text()).into_owned();
+    let output =
+        CommandOutput { exit_code, stdout: keep(stdout), stderr: keep(stderr), truncated };
+    CommandRun { end, output: Some(output) }
+}

@@ -1,0 +1,16 @@
+//! Conformance testing: install a slice of guidance in a fresh workspace, let a harness work in
+//! it, and check what it left.
+
+mod command;
+mod draft;
+mod examine;
+mod load;
+pub mod plan;
+mod run;
+mod transcript;
+mod trial;
+
+pub use examine::{
+    CorpusChoice, Examined, ExamineError, Machine, Options, Progress, examine,
+};
+pub use run::{Event, Finished, Settings, TrialPhase, run};

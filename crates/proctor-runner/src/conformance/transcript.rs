@@ -1,0 +1,99 @@
+//! Kept transcripts: a session's raw streams, redacted on their way to disk.
+
+use std::io::{self, PipeWriter, Write as _, pipe};
+use std::thread::JoinHandle;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use fs_err::os::unix::fs::OpenOptionsExt as _;
+use proctor_redact::Redactor;
+use proctor_sandbox::Stream;
+
+use super::run::Settings;
+use crate::session::Recorder;
+
+/// The transcript of one trial; keeps nothing unless the run keeps transcripts.
+///
+/// Nothing unredacted touches the disk: each stream goes through a pipe to a thread that redacts.
+pub(super) struct Transcript {
+    stdout: Option<Lane>,
+    stderr: Option<Lane>,
+}
+
+struct Lane {
+    path: Utf8PathBuf,
+    pipe: PipeWriter,
+    writer: JoinHandle<io::Result<u64>>,
+    /// The first failure to hand bytes on; the writer's own error explains it.
+    broken: bool,
+}
+
+impl Transcript {
+    /// Opens the files `<fixture>.<harness>.jsonl` and `.stderr.txt`.
+    pub(super) fn create(settings: &Settings<'_>, fixture: &str, harness: &str) -> io::Result<Self> {
+        let Some(folder) = settings.transcripts else {
+            return Ok(Self { stdout: None, stderr: None });
+        };
+        let stem = format!("{}.{}", file_name(fixture), file_name(harness));
+        let lane = |suffix: &str| {
+            Lane::open(folder.join(format!("{stem}.{suffix}")), settings.redactor.clone())
+        };
+        Ok(Self { stdout: Some(lane("jsonl")?), stderr: Some(lane("stderr.txt")?) })
+    }
+
+    /// Closes the files and gives the path of the stream.
+    pub(super) fn finish(self) -> io::Result<Option<Utf8PathBuf>> {
+        if let Some(lane) = self.stderr {
+            lane.close()?;
+        }
+        self.stdout.map(Lane::close).transpose()
+    }
+}
+
+impl Recorder for Transcript {
+    fn record(&mut self, stream: Stream, bytes: &[u8]) {
+        let lane = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        if let Some(lane) = lane.as_mut().filter(|lane| !lane.broken) {
+            lane.broken = lane.pipe.write_all(bytes).is_err();
+        }
+    }
+}
+
+impl Lane {
+    fn open(path: Utf8PathBuf, redactor: Redactor) -> io::Result<Self> {
+        let file = fs_err::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path.as_std_path())?;
+        let (reader, pipe) = pipe()?;
+        let writer = std::thread::spawn(move || redactor.copy(reader, file));
+        Ok(Self { path, pipe, writer, broken: false })
+    }
+
+    fn close(self) -> io::Result<Utf8PathBuf> {
+        drop(self.pipe);
+        let written = self.writer.join().unwrap_or_else(|_| Err(io::Error::other("writer panicked")));
+        written.map_err(|error| {
+            io::Error::new(error.kind(), format!("the transcript {} was not kept: {error}", self.path))
+        })?;
+        Ok(self.path)
+    }
+}
+
+/// A fixture or harness name as part of a file name.
+fn file_name(name: &str) -> String {
+    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    name.chars().map(safe).collect()
+}
+
+/// Makes the folder for a run's transcripts, readable by its owner only.
+pub fn transcript_folder(parent: &Utf8Path) -> io::Result<Utf8PathBuf> {
+    let folder = tempfile::Builder::new().prefix("proctor-transcripts-").tempdir_in(parent)?;
+    let path = folder.keep();
+    Utf8PathBuf::from_path_buf(path).map_err(|path| {
+        io::Error::other(format!("the temporary folder is not UTF-8: {}", path.display()))
+    })
+}

@@ -1,0 +1,285 @@
+//! One trial: workspace, installation, install checks, harness, result checks.
+
+use std::time::Instant;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use proctor_corpus::{InstallReport, Slice};
+use proctor_formats::conformance::FixtureEntry;
+use proctor_grade::Workspace;
+use proctor_harness::{Adapter, Credentials, SessionRequest};
+use proctor_model::conformance::fixture::{CheckKind, Fixture, Phase};
+use proctor_model::conformance::report::{
+    CheckRow, InstalledInstruction, ResultPhase, Selection, TrialResult,
+};
+use proctor_model::{CheckStatus, Outcome, OutcomeClass};
+use proctor_sandbox::{Limits, Room, git_skeleton, stage_input};
+
+use super::command::run_command;
+use super::draft::Draft;
+use super::load::Loads;
+use super::plan::HarnessMode;
+use super::run::{Settings, Slices, TrialPhase};
+use super::transcript::Transcript;
+use crate::session::{self, NoSession, Surroundings};
+
+/// The script of the built-in agent, beside `fixture.json`.
+const SCRIPT_NAME: &str = "agent.yaml";
+
+/// Everything that one trial needs.
+pub(super) struct Trial<'a> {
+    pub(super) settings: &'a Settings<'a>,
+    pub(super) slices: &'a Slices<'a>,
+    pub(super) entry: &'a FixtureEntry,
+    pub(super) fixture: &'a Fixture,
+    pub(super) harness: &'a str,
+    pub(super) selection: &'a Selection,
+}
+
+/// How a step ends a trial.
+enum Stop {
+    /// With this status and reason.
+    End(CheckStatus, String),
+    /// Without a result: the run was cancelled.
+    Cancelled,
+}
+
+/// A step that may end the trial.
+type Step<T = ()> = Result<T, Stop>;
+
+fn error(reason: impl ToString) -> Stop {
+    Stop::End(CheckStatus::Error, reason.to_string())
+}
+
+impl Trial<'_> {
+    /// Runs the trial. `None` means that the run was cancelled before the trial was over.
+    pub(super) fn run(&self, tell: &dyn Fn(TrialPhase)) -> Option<TrialResult> {
+        let started = Instant::now();
+        let mut draft = Draft::new(self.settings, self.fixture, self.harness);
+        let deadline = started + draft.timeout();
+        match self.steps(&mut draft, deadline, tell) {
+            Ok(()) => Some(draft.end(CheckStatus::Passed, None)),
+            Err(Stop::End(status, reason)) => {
+                let reason = self.settings.redactor.text(&reason).into_owned();
+                Some(draft.end(status, Some(reason)))
+            }
+            Err(Stop::Cancelled) => None,
+        }
+    }
+
+    fn steps(&self, draft: &mut Draft, deadline: Instant, tell: &dyn Fn(TrialPhase)) -> Step {
+        let adapter = proctor_harness::find(self.harness);
+        tell(TrialPhase::Install);
+        let room = self.settings.rooms.create(&self.fixture.name).map_err(error)?;
+        let slice = self.install(draft, &room, adapter)?;
+        self.checks(draft, &room, Phase::Install, deadline)?;
+        verdict(draft, Phase::Install)?;
+        if self.settings.harness_mode == HarnessMode::InstallOnly {
+            draft.leave_out_result_phase();
+            let any = draft.checks().iter().any(|row| row.phase == Phase::Install);
+            let none = || Stop::End(CheckStatus::Skipped, "no install-phase checks".to_owned());
+            return if any { Ok(()) } else { Err(none()) };
+        }
+        let adapter = adapter.ok_or_else(|| {
+            Stop::End(CheckStatus::Skipped, format!("no adapter runs harness `{}`", self.harness))
+        })?;
+        tell(TrialPhase::Harness);
+        git_skeleton(room.workspace()).map_err(error)?;
+        let mut loads = Loads::new(room.workspace(), &slice, &self.fixture.expected_instruction_paths);
+        let session = self.session(draft, &room, adapter, deadline, &mut loads);
+        draft.result_mut().observed_load = loads.into_rows();
+        session?;
+        tell(TrialPhase::Checks);
+        draft.result_mut().result_phase = ResultPhase::Completed;
+        self.checks(draft, &room, Phase::Result, deadline)?;
+        verdict(draft, Phase::Result)
+    }
+
+    /// Stages the input and installs the slice.
+    fn install(
+        &self,
+        draft: &mut Draft,
+        room: &Room,
+        adapter: Option<&dyn Adapter>,
+    ) -> Step<std::sync::Arc<Slice>> {
+        draft.result_mut().selection = self.selection.clone();
+        if let Some(input) = &self.entry.input {
+            stage_input(input, room.workspace()).map_err(error)?;
+        }
+        // The built-in agent has no integration files of its own.
+        let integration = adapter.map_or(Some(self.harness), Adapter::corpus_harness);
+        let slice = self.slices.get(self.selection, integration).map_err(error)?;
+        let report = slice.install_fresh(room.workspace()).map_err(error)?;
+        let result = draft.result_mut();
+        result.installed_instructions = instructions(&report);
+        let rows = Loads::new(room.workspace(), &slice, &self.fixture.expected_instruction_paths);
+        result.observed_load = rows.into_rows();
+        Ok(slice)
+    }
+
+    /// Runs the checks of a phase, in file order.
+    fn checks(&self, draft: &mut Draft, room: &Room, phase: Phase, deadline: Instant) -> Step {
+        let workspace = Workspace::new(room.workspace());
+        for (index, check) in self.fixture.checks.iter().enumerate() {
+            if check.phase != phase {
+                continue;
+            }
+            if self.settings.cancel.is_cancelled() {
+                return Err(Stop::Cancelled);
+            }
+            if Instant::now() >= deadline {
+                return Err(timed_out());
+            }
+            let (answer, output) = match &check.kind {
+                CheckKind::Command { run, exit_code } => {
+                    let end = run_command(self.settings, room, run, deadline);
+                    if self.settings.cancel.is_cancelled() {
+                        return Err(Stop::Cancelled);
+                    }
+                    (proctor_grade::judge_command(*exit_code, check.optional, &end.end), end.output)
+                }
+                _ => (proctor_grade::evaluate(check, &workspace), None),
+            };
+            let row = &mut draft.result_mut().checks[index];
+            row.status = answer.status;
+            row.message = self.settings.redactor.text(&answer.message).into_owned();
+            row.files = answer.files;
+            row.output = output;
+        }
+        Ok(())
+    }
+
+    /// Runs the harness and decides whether its work can be checked.
+    fn session(
+        &self,
+        draft: &mut Draft,
+        room: &Room,
+        adapter: &dyn Adapter,
+        deadline: Instant,
+        loads: &mut Loads,
+    ) -> Step {
+        let settings = self.settings;
+        let script = self.entry.directory.join(SCRIPT_NAME);
+        let request = SessionRequest {
+            prompt: &self.fixture.prompt,
+            workspace: room.workspace(),
+            max_turns: self.fixture.bounds.max_turns,
+            max_budget_usd: draft.max_budget_usd(),
+            model: None,
+            script: script.is_file().then_some(script.as_path()),
+            proctor: settings.proctor,
+        };
+        let env = room.environment(settings.env);
+        let surroundings = Surroundings {
+            launcher: settings.launcher,
+            env: &env,
+            limits: Limits {
+                first_output: Some(settings.first_output),
+                between_output: Some(settings.between_output),
+                ..Limits::until(deadline)
+            },
+            cancel: settings.cancel,
+        };
+        let mut transcript = Transcript::create(settings, &self.fixture.name, self.harness)
+            .map_err(error)?;
+        let evidence = session::run(adapter, &request, &surroundings, &mut transcript, &mut |event| {
+            loads.observe(&event);
+        });
+        let result = draft.result_mut();
+        result.transcript = transcript.finish().map_err(error)?.map(Utf8PathBuf::into_string);
+        let evidence = evidence.map_err(|why| match why {
+            NoSession::Unavailable(_) | NoSession::ProgramMissing(_) => {
+                Stop::End(CheckStatus::Skipped, why.to_string())
+            }
+            NoSession::Start(_) => error(why),
+        })?;
+        if settings.cancel.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        let redacted = settings.redactor.text(&evidence.outcome.message).into_owned();
+        result.outcome = Some(Outcome { message: redacted, ..evidence.outcome.clone() });
+        result.usage = evidence.usage;
+        judge_session(&evidence, || {
+            adapter.credentials(&|name| env.get(name).cloned(), &|path| path.is_file())
+        })
+    }
+}
+
+/// Decides whether a session's work can be checked, and if not, how the trial ends.
+///
+/// Failures between harness and provider say nothing about the guidance: they are errors, not
+/// failures. A session that never began for lack of credentials or of a mode is skipped.
+fn judge_session(evidence: &session::Evidence, credentials: impl Fn() -> Credentials) -> Step {
+    let outcome = &evidence.outcome;
+    if evidence.exit_code == Some(0) && !evidence.any_output {
+        return Err(Stop::End(CheckStatus::Skipped, "no output".to_owned()));
+    }
+    let said = || match outcome.message.as_str() {
+        "" => format!("harness ended with {}", outcome.class),
+        message => format!("harness ended with {}: {message}", outcome.class),
+    };
+    match outcome.class {
+        OutcomeClass::Completed => Ok(()),
+        OutcomeClass::Timeout => Err(timed_out()),
+        OutcomeClass::AuthFailed => match (outcome.http_status, credentials()) {
+            (_, Credentials::Absent { tried }) => Err(Stop::End(
+                CheckStatus::Skipped,
+                format!("credentials missing: looked for {}", tried.join(", ")),
+            )),
+            (None, Credentials::Present) => Err(Stop::End(
+                CheckStatus::Skipped,
+                format!("credentials missing: {}", outcome.message),
+            )),
+            (Some(_), Credentials::Present) => Err(error(said())),
+        },
+        OutcomeClass::UsageError if refuses_a_flag(&outcome.message) => Err(Stop::End(
+            CheckStatus::Skipped,
+            format!("mode unavailable in this version of the harness: {}", outcome.message),
+        )),
+        class if class.is_infrastructure() => Err(error(said())),
+        _ => Err(Stop::End(CheckStatus::Failed, said())),
+    }
+}
+
+/// Whether a harness that did not start says that it does not know a flag of ours.
+fn refuses_a_flag(message: &str) -> bool {
+    let message = message.to_lowercase();
+    ["unknown option", "unexpected argument", "unrecognized option", "unknown argument"]
+        .iter()
+        .any(|words| message.contains(words))
+}
+
+fn timed_out() -> Stop {
+    Stop::End(CheckStatus::Failed, "timed out".to_owned())
+}
+
+/// Ends the trial when a required check of the phase did not pass.
+fn verdict(draft: &Draft, phase: Phase) -> Step {
+    let required: Vec<&CheckRow> =
+        draft.checks().iter().filter(|row| row.phase == phase && !row.optional).collect();
+    let count = |status| required.iter().filter(|row| row.status == status).count();
+    let phase = phase.as_str();
+    let (failed, errors) = (count(CheckStatus::Failed), count(CheckStatus::Error));
+    let skipped = count(CheckStatus::Skipped);
+    if errors > 0 {
+        return Err(error(format!("{errors} required {phase}-phase check(s) could not be carried out")));
+    }
+    if failed > 0 {
+        let reason = format!("{failed} required {phase}-phase check(s) failed");
+        return Err(Stop::End(CheckStatus::Failed, reason));
+    }
+    if skipped > 0 {
+        return Err(error(format!("{skipped} required {phase}-phase check(s) were not carried out")));
+    }
+    Ok(())
+}
+
+/// The installed Markdown files: what a model can be instructed by.
+fn instructions(report: &InstallReport) -> Vec<InstalledInstruction> {
+    let is_text = |path: &Utf8Path| matches!(path.extension(), Some("md" | "mdc"));
+    report
+        .files
+        .iter()
+        .filter(|file| is_text(Utf8Path::new(&file.path)))
+        .map(|file| InstalledInstruction { path: file.path.clone(), sha256: file.hash.clone() })
+        .collect()
+}
