@@ -1,0 +1,213 @@
+//! What every agent program has in common.
+
+use std::path::Path;
+
+use camino::Utf8Path;
+use proctor_model::{Event, Outcome, OutcomeClass, Usage};
+
+/// A prompt longer than this many bytes goes to standard input: Linux refuses a single argument
+/// of 128 KiB and more (`MAX_ARG_STRLEN`).
+pub const MAX_ARGUMENT_BYTES: usize = 100_000;
+
+/// How one agent program is started and understood.
+pub trait Adapter: Sync {
+    /// The id that people write, for example `claude`.
+    fn id(&self) -> &'static str;
+
+    /// The harness whose integration files the corpus installer lays out for this program, or
+    /// `None` when it reads none.
+    fn corpus_harness(&self) -> Option<&'static str>;
+
+    /// Which limits the program itself keeps.
+    fn enforces(&self) -> Enforces;
+
+    /// The command line for one session.
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`] when the request lacks what this program cannot do without.
+    fn command(&self, request: &SessionRequest<'_>) -> Result<SessionCommand, Unavailable>;
+
+    /// A reader for the standard output of one session.
+    fn parser(&self) -> Box<dyn StreamParser + Send>;
+
+    /// Whether the program will find credentials, as far as names of variables and places of
+    /// files tell. `env` looks up a variable; values are never kept.
+    fn credentials(
+        &self,
+        env: &dyn Fn(&str) -> Option<String>,
+        file_exists: &dyn Fn(&Path) -> bool,
+    ) -> Credentials;
+}
+
+/// Limits that an agent program keeps by itself when asked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Enforces {
+    /// It stops at an amount of money.
+    pub budget: bool,
+    /// It stops at a number of turns.
+    pub turns: bool,
+}
+
+/// What a session should do.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionRequest<'a> {
+    /// The task.
+    pub prompt: &'a str,
+    /// The directory in which the agent works; the caller starts the program there.
+    pub workspace: &'a Utf8Path,
+    /// Limit on turns, as the program counts them.
+    pub max_turns: Option<u32>,
+    /// Limit in US dollars.
+    pub max_budget_usd: Option<f64>,
+    /// Model name for the program; `None` leaves its default.
+    pub model: Option<&'a str>,
+    /// The script of the built-in agent.
+    pub script: Option<&'a Utf8Path>,
+    /// This program itself, which contains the built-in agent.
+    pub proctor: &'a Utf8Path,
+}
+
+/// A program to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionCommand {
+    /// Name to look up on `PATH`, or a path.
+    pub program: String,
+    /// Arguments, without the program's own name.
+    pub args: Vec<String>,
+    /// Variables to set unless the user has set them.
+    pub env: Vec<(String, String)>,
+    /// Bytes to write to standard input before closing it; `None` means closed from the start.
+    pub stdin: Option<Vec<u8>>,
+}
+
+/// Why a program cannot be used for a request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unavailable {
+    /// What is missing and what to do.
+    pub reason: String,
+}
+
+/// Whether credentials are at hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Credentials {
+    /// At least one kind is there. Nobody has tried whether it is accepted.
+    Present,
+    /// None is there.
+    Absent {
+        /// Names of the variables and files that were looked for.
+        tried: Vec<String>,
+    },
+}
+
+/// Reads the standard output of one session.
+pub trait StreamParser {
+    /// Takes the next bytes. Where the stream is split makes no difference to the events.
+    fn push(&mut self, bytes: &[u8], emit: &mut dyn FnMut(Event));
+
+    /// Ends the stream. A last line without a line feed counts as a line.
+    fn finish(self: Box<Self>, end: &SessionEnd<'_>, emit: &mut dyn FnMut(Event))
+    -> SessionSummary;
+}
+
+/// How the process of a session ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SessionEnd<'a> {
+    /// Its exit; `None` when nobody knows, as for a recording.
+    pub exit: Option<ExitKind>,
+    /// Its standard error, already capped by the caller.
+    pub stderr: &'a str,
+    /// Set when the caller ended the session: `Timeout`, `Stalled` or `Interrupted`. It goes
+    /// before all that the stream says.
+    pub ended_by: Option<OutcomeClass>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitKind {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+}
+
+/// What is known of a session once its stream has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionSummary {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it used, as far as the program says.
+    pub usage: Option<Usage>,
+    /// The agent's last answer. `None` when the session failed: the words of an error are in the
+    /// outcome, and are never an answer.
+    pub final_text: Option<String>,
+    /// What a person should know although it did not decide the outcome.
+    pub warnings: Vec<String>,
+}
+
+/// Puts the prompt where it fits: after `--`, or on standard input when it is too long for an
+/// argument or holds a NUL, which no argument can.
+pub(crate) fn place_prompt(
+    prompt: &str,
+    args: &mut Vec<String>,
+    stdin_args: &[&str],
+) -> Option<Vec<u8>> {
+    if prompt.len() > MAX_ARGUMENT_BYTES || prompt.contains('\0') {
+        args.extend(stdin_args.iter().map(ToString::to_string));
+        return Some(prompt.as_bytes().to_vec());
+    }
+    args.push("--".to_owned());
+    args.push(prompt.to_owned());
+    None
+}
+
+/// Looks for variables that are set and not empty, then for files.
+pub(crate) fn look_for(
+    variables: &[&str],
+    files: &[(String, Option<std::path::PathBuf>)],
+    env: &dyn Fn(&str) -> Option<String>,
+    file_exists: &dyn Fn(&Path) -> bool,
+) -> Credentials {
+    let variable = variables.iter().any(|name| env(name).is_some_and(|value| !value.is_empty()));
+    if variable || files.iter().any(|(_, path)| path.as_deref().is_some_and(file_exists)) {
+        return Credentials::Present;
+    }
+    let names = variables.iter().map(ToString::to_string);
+    Credentials::Absent { tried: names.chain(files.iter().map(|(name, _)| name.clone())).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_prompts_are_arguments_after_a_double_dash() {
+        let mut args = vec!["-p".to_owned()];
+        assert_eq!(place_prompt("--help", &mut args, &["-"]), None);
+        assert_eq!(args, ["-p", "--", "--help"]);
+    }
+
+    #[test]
+    fn long_prompts_and_nul_go_to_standard_input() {
+        for prompt in ["x".repeat(MAX_ARGUMENT_BYTES + 1), "a\0b".to_owned()] {
+            let mut args = Vec::new();
+            let stdin = place_prompt(&prompt, &mut args, &["-"]);
+            assert_eq!(stdin.as_deref(), Some(prompt.as_bytes()));
+            assert_eq!(args, ["-"]);
+        }
+        let mut args = Vec::new();
+        assert_eq!(place_prompt(&"x".repeat(MAX_ARGUMENT_BYTES), &mut args, &["-"]), None);
+    }
+
+    #[test]
+    fn an_empty_variable_is_no_credential() {
+        let env = |name: &str| (name == "EMPTY").then(String::new);
+        let files = [("~/auth.json".to_owned(), Some("/home/u/auth.json".into()))];
+        let absent = look_for(&["EMPTY", "OTHER"], &files, &env, &|_| false);
+        let tried = ["EMPTY", "OTHER", "~/auth.json"].map(str::to_owned).to_vec();
+        assert_eq!(absent, Credentials::Absent { tried });
+        let present = look_for(&[], &files, &env, &|path| path == Path::new("/home/u/auth.json"));
+        assert_eq!(present, Credentials::Present);
+    }
+}

@@ -1,0 +1,173 @@
+//! Claude Code (`claude -p --output-format stream-json`). Line shapes as of version 2.1.332.
+
+mod ending;
+mod lines;
+
+use std::path::Path;
+
+use crate::adapter::{
+    Adapter, Credentials, Enforces, SessionCommand, SessionRequest, StreamParser, Unavailable,
+    look_for, place_prompt,
+};
+use crate::stream::JsonLines;
+
+/// The adapter.
+pub(crate) struct Claude;
+
+/// Always given. `--verbose` is required with `stream-json`; project settings only, so that what
+/// the user has configured for themselves does not take part.
+const BASE_ARGS: &[&str] = &[
+    "-p",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+    "--setting-sources",
+    "project",
+    "--no-session-persistence",
+    "--permission-mode",
+    "acceptEdits",
+];
+
+/// Ten retries with back-off take three minutes to report a refused key; two take seconds. The
+/// rest keeps the program from talking to anything but its model.
+const ENV_DEFAULTS: &[(&str, &str)] = &[
+    ("CLAUDE_CODE_MAX_RETRIES", "2"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+];
+
+/// Each of them is enough; the last three switch to the credentials of a cloud provider.
+const CREDENTIAL_VARIABLES: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+];
+
+impl Adapter for Claude {
+    fn id(&self) -> &'static str {
+        "claude"
+    }
+
+    fn corpus_harness(&self) -> Option<&'static str> {
+        Some("claude")
+    }
+
+    fn enforces(&self) -> Enforces {
+        Enforces { budget: true, turns: true }
+    }
+
+    fn command(&self, request: &SessionRequest<'_>) -> Result<SessionCommand, Unavailable> {
+        let mut args: Vec<String> = BASE_ARGS.iter().map(ToString::to_string).collect();
+        if let Some(model) = request.model {
+            args.push(format!("--model={model}"));
+        }
+        if let Some(budget) = request.max_budget_usd {
+            args.extend(["--max-budget-usd".to_owned(), budget.to_string()]);
+        }
+        if let Some(turns) = request.max_turns {
+            args.extend(["--max-turns".to_owned(), turns.to_string()]);
+        }
+        // Without an argument the prompt is read from standard input.
+        let stdin = place_prompt(request.prompt, &mut args, &[]);
+        let env = ENV_DEFAULTS.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Ok(SessionCommand { program: "claude".to_owned(), args, env, stdin })
+    }
+
+    fn parser(&self) -> Box<dyn StreamParser + Send> {
+        Box::new(JsonLines::new(lines::Lines::default()))
+    }
+
+    fn credentials(
+        &self,
+        env: &dyn Fn(&str) -> Option<String>,
+        file_exists: &dyn Fn(&Path) -> bool,
+    ) -> Credentials {
+        let set = |name: &str| env(name).filter(|value| !value.is_empty());
+        let (name, directory) = match set("CLAUDE_CONFIG_DIR") {
+            Some(directory) => ("$CLAUDE_CONFIG_DIR", Some(directory.into())),
+            None => ("~/.claude", set("HOME").map(|home| Path::new(&home).join(".claude"))),
+        };
+        let file = (
+            format!("{name}/.credentials.json"),
+            directory.map(|directory| directory.join(".credentials.json")),
+        );
+        look_for(CREDENTIAL_VARIABLES, &[file], env, file_exists)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8Path;
+
+    use super::*;
+
+    fn request(prompt: &str) -> SessionRequest<'_> {
+        SessionRequest {
+            prompt,
+            workspace: Utf8Path::new("/w"),
+            max_turns: None,
+            max_budget_usd: None,
+            model: None,
+            script: None,
+            proctor: Utf8Path::new("/bin/proctor"),
+        }
+    }
+
+    #[test]
+    fn limits_appear_only_when_requested() {
+        let plain = Claude.command(&request("do it")).unwrap();
+        assert_eq!(
+            plain.args.join(" "),
+            "-p --output-format stream-json --verbose --setting-sources project \
+             --no-session-persistence --permission-mode acceptEdits -- do it"
+        );
+        let limited = SessionRequest {
+            max_turns: Some(5),
+            max_budget_usd: Some(0.000_000_5),
+            model: Some("haiku"),
+            ..request("x")
+        };
+        let args = Claude.command(&limited).unwrap().args.join(" ");
+        assert!(
+            args.ends_with("--model=haiku --max-budget-usd 0.0000005 --max-turns 5 -- x"),
+            "{args}"
+        );
+    }
+
+    #[test]
+    fn a_long_prompt_is_piped() {
+        let prompt = "y".repeat(200_000);
+        let command = Claude.command(&request(&prompt)).unwrap();
+        assert_eq!(command.stdin.map(|bytes| bytes.len()), Some(200_000));
+        assert_eq!(command.args.last().map(String::as_str), Some("acceptEdits"));
+    }
+
+    #[test]
+    fn retries_and_traffic_have_defaults() {
+        let env = Claude.command(&request("x")).unwrap().env;
+        assert!(env.contains(&("CLAUDE_CODE_MAX_RETRIES".into(), "2".into())));
+        assert_eq!(env.len(), 5);
+    }
+
+    #[test]
+    fn credentials_are_variables_or_the_file_of_a_login() {
+        let none = |_: &str| None;
+        let Credentials::Absent { tried } = Claude.credentials(&none, &|_| true) else {
+            panic!("a file without a home cannot exist")
+        };
+        assert_eq!(tried.last().map(String::as_str), Some("~/.claude/.credentials.json"));
+        let key = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "k".to_owned());
+        assert_eq!(Claude.credentials(&key, &|_| false), Credentials::Present);
+        let home = |name: &str| (name == "HOME").then(|| "/home/u".to_owned());
+        let file = |path: &Path| path == Path::new("/home/u/.claude/.credentials.json");
+        assert_eq!(Claude.credentials(&home, &file), Credentials::Present);
+        let moved = |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| "/cfg".to_owned());
+        let file = |path: &Path| path == Path::new("/cfg/.credentials.json");
+        assert_eq!(Claude.credentials(&moved, &file), Credentials::Present);
+    }
+}

@@ -1,0 +1,133 @@
+//! Codex CLI (`codex exec --json`). Line shapes as of version 0.171.0.
+
+mod lines;
+
+use std::path::Path;
+
+use crate::adapter::{
+    Adapter, Credentials, Enforces, SessionCommand, SessionRequest, StreamParser, Unavailable,
+    look_for, place_prompt,
+};
+use crate::stream::JsonLines;
+
+/// The adapter.
+pub(crate) struct Codex;
+
+/// Always given. Without `--disable unbounded_connection_retries` a refused connection is retried
+/// for ever; without `analytics.enabled=false` every run without a network waits at its end; the
+/// other two keep the program from talking to anything but its model.
+const BASE_ARGS: &[&str] = &[
+    "exec",
+    "--json",
+    "--ephemeral",
+    "--ignore-user-config",
+    "--skip-git-repo-check",
+    "--sandbox",
+    "workspace-write",
+    "--disable",
+    "plugins",
+    "--disable",
+    "unbounded_connection_retries",
+    "-c",
+    "analytics.enabled=false",
+    "-c",
+    "check_for_update_on_startup=false",
+];
+
+const CREDENTIAL_VARIABLES: &[&str] = &["CODEX_API_KEY", "OPENAI_API_KEY"];
+
+impl Adapter for Codex {
+    fn id(&self) -> &'static str {
+        "codex"
+    }
+
+    fn corpus_harness(&self) -> Option<&'static str> {
+        Some("codex")
+    }
+
+    /// The program has no option for either limit.
+    fn enforces(&self) -> Enforces {
+        Enforces { budget: false, turns: false }
+    }
+
+    fn command(&self, request: &SessionRequest<'_>) -> Result<SessionCommand, Unavailable> {
+        let mut args: Vec<String> = BASE_ARGS.iter().map(ToString::to_string).collect();
+        if let Some(model) = request.model {
+            args.push(format!("--model={model}"));
+        }
+        let stdin = place_prompt(request.prompt, &mut args, &["-"]);
+        Ok(SessionCommand { program: "codex".to_owned(), args, env: Vec::new(), stdin })
+    }
+
+    fn parser(&self) -> Box<dyn StreamParser + Send> {
+        Box::new(JsonLines::new(lines::Lines::default()))
+    }
+
+    fn credentials(
+        &self,
+        env: &dyn Fn(&str) -> Option<String>,
+        file_exists: &dyn Fn(&Path) -> bool,
+    ) -> Credentials {
+        let set = |name: &str| env(name).filter(|value| !value.is_empty());
+        let (name, directory) = match set("CODEX_HOME") {
+            Some(directory) => ("$CODEX_HOME", Some(directory.into())),
+            None => ("~/.codex", set("HOME").map(|home| Path::new(&home).join(".codex"))),
+        };
+        let file =
+            (format!("{name}/auth.json"), directory.map(|directory| directory.join("auth.json")));
+        look_for(CREDENTIAL_VARIABLES, &[file], env, file_exists)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8Path;
+
+    use super::*;
+
+    fn request(prompt: &str) -> SessionRequest<'_> {
+        SessionRequest {
+            prompt,
+            workspace: Utf8Path::new("/w"),
+            max_turns: Some(3),
+            max_budget_usd: Some(1.0),
+            model: None,
+            script: None,
+            proctor: Utf8Path::new("/bin/proctor"),
+        }
+    }
+
+    #[test]
+    fn limits_that_the_program_does_not_know_are_not_passed() {
+        let command = Codex.command(&request("do it")).unwrap();
+        assert_eq!(
+            command.args.join(" "),
+            "exec --json --ephemeral --ignore-user-config --skip-git-repo-check --sandbox \
+             workspace-write --disable plugins --disable unbounded_connection_retries -c \
+             analytics.enabled=false -c check_for_update_on_startup=false -- do it"
+        );
+        assert_eq!(Codex.enforces(), Enforces { budget: false, turns: false });
+    }
+
+    #[test]
+    fn a_long_prompt_is_piped_and_the_model_is_one_argument() {
+        let prompt = "y".repeat(200_000);
+        let request = SessionRequest { model: Some("-odd"), ..request(&prompt) };
+        let command = Codex.command(&request).unwrap();
+        assert!(command.args.ends_with(&["--model=-odd".to_owned(), "-".to_owned()]));
+        assert_eq!(command.stdin.map(|bytes| bytes.len()), Some(200_000));
+    }
+
+    #[test]
+    fn credentials_are_variables_or_the_file_of_a_login() {
+        let Credentials::Absent { tried } = Codex.credentials(&|_| None, &|_| false) else {
+            panic!("nothing is there")
+        };
+        assert_eq!(tried, ["CODEX_API_KEY", "OPENAI_API_KEY", "~/.codex/auth.json"]);
+        let home = |name: &str| (name == "CODEX_HOME").then(|| "/c".to_owned());
+        let file = |path: &Path| path == Path::new("/c/auth.json");
+        assert_eq!(Codex.credentials(&home, &file), Credentials::Present);
+        let key = |name: &str| (name == "OPENAI_API_KEY").then(|| "k".to_owned());
+        assert_eq!(Codex.credentials(&key, &|_| false), Credentials::Present);
+    }
+}
