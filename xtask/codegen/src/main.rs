@@ -1,0 +1,68 @@
+//! Writes the files of the repository that follow from the code: JSON Schemas and the reference of
+//! the command line. `--check` compares instead and fails on a difference.
+
+mod reference;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde_json::Value;
+
+fn files() -> Vec<(&'static str, String)> {
+    vec![
+        ("docs/reference/cli.md", reference::markdown(proctor_cli::command())),
+        ("schemas/conformance-fixture.schema.json", json(&proctor_formats::conformance::schema())),
+        ("schemas/conformance-report.schema.json", json(&proctor_report::conformance::schema())),
+    ]
+}
+
+fn json(schema: &Value) -> String {
+    format!("{schema:#}\n")
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("the crate lies two levels below the root").to_owned()
+}
+
+/// The files that differ from what is in the repository.
+fn stale() -> Vec<(&'static str, String)> {
+    let mut files = files();
+    files.retain(|(path, text)| {
+        fs_err::read_to_string(root().join(path)).ok().as_ref() != Some(text)
+    });
+    files
+}
+
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for a terminal")]
+fn main() -> ExitCode {
+    let check = match env::args().nth(1).as_deref() {
+        None => false,
+        Some("--check") => true,
+        Some(_) => {
+            eprintln!("usage: cargo xtask codegen [--check]");
+            return ExitCode::FAILURE;
+        }
+    };
+    let stale = stale();
+    for (path, text) in &stale {
+        if check {
+            eprintln!("{path} is not what the code says; `cargo xtask codegen` writes it anew");
+        } else if let Err(error) = write(path, text) {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        } else {
+            println!("wrote {path}");
+        }
+    }
+    if check && !stale.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn write(path: &str, text: &str) -> std::io::Result<()> {
+    let path = root().join(path);
+    if let Some(directory) = path.parent() {
+        fs_err::create_dir_all(directory)?;
+    }
+    fs_err::write(path, text)
+}

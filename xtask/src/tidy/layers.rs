@@ -1,0 +1,105 @@
+//! Which crate may depend on which: the table of `ARCHITECTURE.md`.
+
+use super::metadata::Metadata;
+
+/// A crate and the crates of this workspace on which it may depend, but for its tests.
+///
+/// An arrow is added here and in `ARCHITECTURE.md` together, with a reason.
+const LAYERS: [(&str, &[&str]); 14] = [
+    ("proctor-model", &[]),
+    ("proctor-redact", &[]),
+    ("proctor-corpus", BASE),
+    ("proctor-formats", BASE),
+    ("proctor-grade", BASE),
+    ("proctor-harness", BASE),
+    ("proctor-report", BASE),
+    ("proctor-sandbox", BASE),
+    ("proctor-scripted", BASE),
+    (
+        "proctor-runner",
+        &[
+            "proctor-model",
+            "proctor-redact",
+            "proctor-corpus",
+            "proctor-formats",
+            "proctor-grade",
+            "proctor-harness",
+            "proctor-sandbox",
+            "proctor-scripted",
+        ],
+    ),
+    (
+        "proctor-cli",
+        &[
+            "proctor-model",
+            "proctor-redact",
+            "proctor-corpus",
+            "proctor-formats",
+            "proctor-grade",
+            "proctor-harness",
+            "proctor-report",
+            "proctor-runner",
+            "proctor-sandbox",
+            "proctor-scripted",
+        ],
+    ),
+    // These never ship.
+    ("proctor-testkit", &[]),
+    ("xtask", &[]),
+    ("xtask-codegen", &["proctor-cli", "proctor-formats", "proctor-report"]),
+];
+
+const BASE: &[&str] = &["proctor-model", "proctor-redact"];
+
+/// What may serve tests and developers and never reaches the program: it has no use for an
+/// asynchronous runtime, and none for the tools of tests.
+const NEVER_SHIPPED: [&str; 10] = [
+    "assert_cmd",
+    "axum",
+    "criterion",
+    "insta",
+    "jsonschema",
+    "proctor-testkit",
+    "proptest",
+    "tokio",
+    "xtask",
+    "xtask-codegen",
+];
+
+pub(super) fn check(metadata: &Metadata, breaches: &mut Vec<String>) {
+    for package in metadata.members() {
+        let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == package.name) else {
+            breaches.push(format!("{}: the table of layers does not know it", package.name));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            let ours = LAYERS.iter().any(|(name, _)| *name == dependency.name);
+            let for_tests = dependency.kind.as_deref() == Some("dev");
+            if ours && !for_tests && !allowed.contains(&dependency.name.as_str()) {
+                let (from, to) = (&package.name, &dependency.name);
+                breaches.push(format!("{from} -> {to}: against the layers"));
+            }
+        }
+    }
+    for (name, asked_by) in metadata.shipped_with("proctor-cli") {
+        if NEVER_SHIPPED.contains(&name) {
+            breaches.push(format!("{name} ships with proctor-cli (through {asked_by})"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_no_cycle() {
+        let mut done: Vec<&str> = Vec::new();
+        while done.len() < LAYERS.len() {
+            let next = LAYERS.iter().find(|(name, needs)| {
+                !done.contains(name) && needs.iter().all(|need| done.contains(need))
+            });
+            done.push(next.expect("a crate whose needs are met").0);
+        }
+    }
+}
