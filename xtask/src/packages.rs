@@ -13,8 +13,10 @@ struct Needed {
 }
 
 /// Everything that the tests need beyond cargo and a C linker.
-const NEEDED: [Needed; 1] =
-    [Needed { program: "npm", package: "npm", purpose: "to install the agent programs" }];
+const NEEDED: [Needed; 2] = [
+    Needed { program: "git", package: "git", purpose: "to make repositories in tests" },
+    Needed { program: "npm", package: "npm", purpose: "to install the agent programs" },
+];
 
 /// Installs what is missing where that is possible.
 pub(crate) fn install() -> Result {
