@@ -179,7 +179,7 @@ impl Default for SealedHome {
     }
 }
 
-/// Runs Codex with a provider that is the fake model at `url`, and without any other traffic.
+/// Runs Codex with a provider that is the fake model at `url`.
 fn codex_script(program: &Path, url: &str) -> String {
     let program = program.to_str().expect("the workspace's path is UTF-8").replace('\'', r"'\''");
     let settings = [
@@ -192,10 +192,6 @@ fn codex_script(program: &Path, url: &str) -> String {
         "model_providers.fake.request_max_retries=1",
         "model_providers.fake.stream_max_retries=1",
         "model_providers.fake.stream_idle_timeout_ms=30000",
-        "analytics.enabled=false",
-        "check_for_update_on_startup=false",
-        "features.plugins=false",
-        "features.unbounded_connection_retries=false",
     ]
     .map(|setting| format!(" -c '{setting}'"))
     .concat();
