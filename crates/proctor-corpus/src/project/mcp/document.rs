@@ -1,0 +1,275 @@
+//! A harness's configuration file, of which only single members are changed.
+
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use proctor_model::Diagnostic;
+
+use crate::error::InstallError;
+use crate::json::{Dialect, Json};
+use crate::project::steps::Step;
+use crate::project::{invalid, read_error};
+use crate::tree::Tree;
+
+/// Bytes of a configuration file.
+const LIMIT: u64 = 4 << 20;
+const BOM: char = '\u{feff}';
+
+/// The text of a configuration file, with the changes that are planned.
+#[derive(Debug)]
+pub(super) struct Document {
+    path: String,
+    /// Without a byte order mark.
+    text: String,
+    bom: bool,
+    changed: bool,
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Json,
+    Toml,
+}
+
+impl Document {
+    /// Reads the file; one that does not exist is empty.
+    pub(super) fn read(tree: &Tree, path: &str) -> Result<Self, InstallError> {
+        let bytes = tree.read(path, LIMIT).map_err(|error| read_error(tree, path, error))?;
+        let format = if path.ends_with(".toml") { Format::Toml } else { Format::Json };
+        let text = match bytes {
+            Some(bytes) => String::from_utf8(bytes)
+                .map_err(|_| invalid(Diagnostic::error("not UTF-8").in_file(path)))?,
+            None if format == Format::Json => "{}\n".to_owned(),
+            None => String::new(),
+        };
+        let (bom, text) = match text.strip_prefix(BOM) {
+            Some(rest) => (true, rest.to_owned()),
+            None => (false, text),
+        };
+        let document = Self { path: path.to_owned(), text, bom, changed: false, format };
+        document.parse()?;
+        Ok(document)
+    }
+
+    /// The member `id` of `collection`.
+    pub(super) fn get(&self, collection: &str, id: &str) -> Result<Option<Json>, InstallError> {
+        let json = self.parse()?;
+        match json.get(collection) {
+            None => Ok(None),
+            Some(servers @ Json::Object(_)) => Ok(servers.get(id).cloned()),
+            Some(other) => Err(self.wrong(
+                Diagnostic::error(format!("{}, expected an object", other.kind()))
+                    .field(collection),
+            )),
+        }
+    }
+
+    /// Adds or replaces the member; false when `old` cannot be cut out of the text as it stands.
+    pub(super) fn set(
+        &mut self,
+        collection: &str,
+        id: &str,
+        old: Option<&Json>,
+        value: &Json,
+    ) -> Result<bool, InstallError> {
+        match self.format {
+            Format::Json => self.set_json(collection, id, value)?,
+            Format::Toml => {
+                if let Some(old) = old
+                    && !self.cut_toml(collection, id, old)
+                {
+                    return Ok(false);
+                }
+                self.append_toml(collection, id, value);
+            }
+        }
+        self.changed = true;
+        // What was written must be read as what was meant: an inline table cannot be extended.
+        match self.get(collection, id) {
+            Ok(Some(read)) if read.same_as(value) => Ok(true),
+            _ => Err(self.wrong(
+                Diagnostic::error(format!(
+                    "`{collection}` cannot take another member as it is written"
+                ))
+                .hint("write it as a table of its own"),
+            )),
+        }
+    }
+
+    /// Removes the member; false when it cannot be cut out of the text as it stands.
+    pub(super) fn remove(
+        &mut self,
+        collection: &str,
+        id: &str,
+        old: &Json,
+    ) -> Result<bool, InstallError> {
+        match self.format {
+            Format::Json => {
+                let root = self.cst()?;
+                let member = root
+                    .object_value()
+                    .and_then(|object| object.object_value(collection))
+                    .and_then(|servers| servers.get(id));
+                if let Some(member) = member {
+                    member.remove();
+                }
+                self.text = root.to_string();
+            }
+            Format::Toml => {
+                if !self.cut_toml(collection, id, old) {
+                    return Ok(false);
+                }
+            }
+        }
+        self.changed = true;
+        Ok(self.get(collection, id)?.is_none())
+    }
+
+    /// The step that writes the changes.
+    pub(super) fn step(self, path: String) -> Option<Step> {
+        let bom = if self.bom { BOM.to_string() } else { String::new() };
+        self.changed.then(|| Step::text(path, bom + &self.text))
+    }
+
+    fn parse(&self) -> Result<Json, InstallError> {
+        let json = match self.format {
+            Format::Json => Json::parse(&self.text, Dialect::Commented),
+            Format::Toml => toml::from_str::<toml::Table>(&self.text)
+                .map(|table| from_toml(toml::Value::Table(table)))
+                .map_err(|error| Diagnostic::error(format!("not TOML: {}", error.message()))),
+        };
+        match json {
+            Ok(json @ Json::Object(_)) => Ok(json),
+            Ok(other) => {
+                let message = format!("{}, expected an object", other.kind());
+                Err(self.wrong(Diagnostic::error(message)))
+            }
+            Err(diagnostic) => Err(self.wrong(diagnostic)),
+        }
+    }
+
+    fn cst(&self) -> Result<CstRootNode, InstallError> {
+        CstRootNode::parse(&self.text, &Dialect::Commented.options())
+            .map_err(|error| self.wrong(Diagnostic::error(error.to_string())))
+    }
+
+    fn set_json(&mut self, collection: &str, id: &str, value: &Json) -> Result<(), InstallError> {
+        let root = self.cst()?;
+        let servers = root.object_value_or_set().object_value_or_set(collection);
+        match servers.get(id) {
+            Some(member) => member.set_value(to_cst(value)),
+            None => {
+                servers.append(id, to_cst(value));
+            }
+        }
+        self.text = root.to_string();
+        Ok(())
+    }
+
+    fn append_toml(&mut self, collection: &str, id: &str, value: &Json) {
+        let newline = self.newline();
+        if !self.text.ends_with("\n\n") && !self.text.ends_with("\n\r\n") {
+            self.text.push_str(newline);
+        }
+        self.text.push_str(&toml_table(collection, id, value, newline));
+    }
+
+    /// Cuts the table out exactly as [`Document::append_toml`] wrote it; a table that somebody
+    /// laid out anew is left for them.
+    fn cut_toml(&mut self, collection: &str, id: &str, old: &Json) -> bool {
+        let table = toml_table(collection, id, old, self.newline());
+        let Some(start) = self.text.find(&table) else { return false };
+        let before = &self.text[..start];
+        let after = &self.text[start + table.len()..];
+        if !before.is_empty() && !before.ends_with('\n') {
+            return false;
+        }
+        // The empty line that was put before the table goes with it when nothing follows.
+        let before = match after {
+            "" => strip_empty_line(before),
+            _ => before,
+        };
+        self.text = [before, after].concat();
+        true
+    }
+
+    fn newline(&self) -> &'static str {
+        match self.text.find('\n') {
+            Some(at) if self.text[..at].ends_with('\r') => "\r\n",
+            _ => "\n",
+        }
+    }
+
+    fn wrong(&self, diagnostic: Diagnostic) -> InstallError {
+        invalid(diagnostic.in_file(self.path.as_str()))
+    }
+}
+
+fn strip_empty_line(text: &str) -> &str {
+    let Some(rest) = text.strip_suffix('\n') else { return text };
+    let rest = rest.strip_suffix('\r').unwrap_or(rest);
+    if rest.is_empty() || rest.ends_with('\n') { rest } else { text }
+}
+
+fn to_cst(value: &Json) -> CstInputValue {
+    match value {
+        Json::Null => CstInputValue::Null,
+        Json::Bool(value) => CstInputValue::Bool(*value),
+        Json::Number(text) => CstInputValue::Number(text.clone()),
+        Json::String(text) => CstInputValue::String(text.clone()),
+        Json::Array(items) => CstInputValue::Array(items.iter().map(to_cst).collect()),
+        Json::Object(members) => CstInputValue::Object(
+            members.iter().map(|(name, value)| (name.clone(), to_cst(value))).collect(),
+        ),
+    }
+}
+
+/// Only strings, arrays and tables of them are compared with what was installed.
+fn from_toml(value: toml::Value) -> Json {
+    match value {
+        toml::Value::String(text) => Json::String(text),
+        toml::Value::Boolean(value) => Json::Bool(value),
+        toml::Value::Array(items) => Json::Array(items.into_iter().map(from_toml).collect()),
+        toml::Value::Table(table) => {
+            Json::Object(table.into_iter().map(|(name, value)| (name, from_toml(value))).collect())
+        }
+        toml::Value::Integer(number) => Json::Number(number.to_string()),
+        toml::Value::Float(number) => Json::Number(number.to_string()),
+        toml::Value::Datetime(time) => Json::Number(time.to_string()),
+    }
+}
+
+fn toml_table(collection: &str, id: &str, value: &Json, newline: &str) -> String {
+    let bare = |key: &str| {
+        !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+    };
+    let key = |key: &str| if bare(key) { key.to_owned() } else { toml_string(key) };
+    let mut text = format!("[{}.{}]{newline}", key(collection), key(id));
+    for (name, value) in value.members().unwrap_or_default() {
+        text.push_str(&format!("{} = {}{newline}", key(name), toml_value(value)));
+    }
+    text
+}
+
+fn toml_value(value: &Json) -> String {
+    match value {
+        Json::String(text) => toml_string(text),
+        Json::Array(items) => {
+            let items: Vec<_> = items.iter().map(toml_value).collect();
+            format!("[{}]", items.join(", "))
+        }
+        other => other.to_indented(),
+    }
+}
+
+fn toml_string(text: &str) -> String {
+    let mut out = String::from('"');
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => out.extend(['\\', char]),
+            _ if char.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(char))),
+            _ => out.push(char),
+        }
+    }
+    out.push('"');
+    out
+}
