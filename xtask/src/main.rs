@@ -18,11 +18,11 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  test [--offline] [ARGS]     set up what the tests need and run all of them; ARGS go to the runner
-  tidy                        check the rules that no compiler checks
-  codegen [--check]           write (or compare) the schemas and the reference of the command line
-  fuzz TARGET [--seconds N]   run a fuzz target for N seconds (60)
-  harnesses                   only install the pinned agent programs
+  test [--offline] [ARGS]           set up what the tests need and run them; ARGS go to the runner
+  tidy                              check the rules that no compiler checks
+  codegen [--check]                 write (or compare) the schemas and the command line's reference
+  fuzz TARGET [--seconds N] [ARGS]  fuzz for N seconds (60); ARGS (paths from fuzz/) go to libFuzzer
+  harnesses                         only install the pinned agent programs
 ";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for a terminal")]
