@@ -1,0 +1,278 @@
+//! The process between Proctor and a program: it holds the program's whole tree together.
+//!
+//! It is the product's own binary, started as `EXE __launch [--stdin FILE] [--room DIR] -- PROGRAM
+//! ARGS...` with a control socket as its standard input. See the [crate](crate) documentation for
+//! what it is for.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::{Pid, dup2_stderr, dup2_stdout, getpid, setsid};
+
+use crate::control::{Control, Order, Report};
+use crate::rooms::ROOM_VARIABLE;
+use crate::sys::{self, Exit};
+use crate::tree::{self, SWEEP_LIMIT, Survivor};
+
+/// The first argument by which a launcher is asked for.
+pub(crate) const ARGUMENT: &str = "__launch";
+pub(crate) const STDIN: &str = "--stdin";
+pub(crate) const ROOM: &str = "--room";
+
+/// A fork storm leaves thousands; the report names this many.
+const NAMED_SURVIVORS: usize = 1_000;
+
+/// Whether the process was started as a launcher. `args` are the arguments without the program's
+/// own name.
+pub fn is_launch(args: &[OsString]) -> bool {
+    args.first().is_some_and(|first| first == ARGUMENT)
+}
+
+/// Is the launcher, until its tree is dead. To be called first of all in `main`, while the process
+/// has one thread, and to be followed by nothing.
+pub fn run(args: &[OsString]) -> ExitCode {
+    let Some(task) = Task::parse(args) else { return ExitCode::from(2) };
+    // A copy, so that the program's own standard input can take the place of the socket.
+    let Ok(control) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
+    let control = Control::from_fd(control);
+    match task.start() {
+        Ok((child, signals)) => serve(&control, child, &signals),
+        Err(report) => control.report(&report),
+    }
+    ExitCode::SUCCESS
+}
+
+struct Task<'a> {
+    stdin: Option<&'a OsStr>,
+    room: Option<&'a OsStr>,
+    program: &'a OsStr,
+    args: &'a [OsString],
+}
+
+impl<'a> Task<'a> {
+    fn parse(args: &'a [OsString]) -> Option<Self> {
+        let (mut stdin, mut room) = (None, None);
+        let mut rest = args.get(1..)?;
+        loop {
+            match rest {
+                [dashes, program, args @ ..] if dashes == "--" => {
+                    return Some(Self { stdin, room, program, args });
+                }
+                [option, value, others @ ..] if option == STDIN => {
+                    stdin = Some(value.as_os_str());
+                    rest = others;
+                }
+                [option, value, others @ ..] if option == ROOM => {
+                    room = Some(value.as_os_str());
+                    rest = others;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Starts the program. The order of the steps matters: orphans must be ours before there are
+    /// any, and the program must not inherit the blocked signals.
+    fn start(&self) -> Result<(Pid, SignalFd), Report> {
+        let not_prepared = |errno: Errno| Report::NotPrepared { errno: errno as i32 };
+        // Fails only when the process leads a group already, which a shell user may have arranged.
+        let _ = setsid();
+        sys::reset_signals();
+        sys::close_on_exec();
+        SigSet::empty().thread_set_mask().map_err(not_prepared)?;
+        set_child_subreaper(true).map_err(not_prepared)?;
+        let null = File::options().read(true).write(true).open("/dev/null");
+        let null = null.map_err(|error| not_prepared(errno(&error)))?;
+        let stdin = match self.stdin {
+            Some(path) => File::open(path).map_err(|error| not_prepared(errno(&error)))?,
+            None => null.try_clone().map_err(|error| not_prepared(errno(&error)))?,
+        };
+        let child = self
+            .spawn(&stdin)
+            .map_err(|error| Report::NotStarted { errno: errno(&error) as i32 })?;
+        // While this process held them, the program's pipes would never end.
+        dup2_stdout(&null).and_then(|()| dup2_stderr(&null)).map_err(not_prepared)?;
+        // Nothing but SIGKILL and SIGSTOP ends or holds a launcher; its reader waits for SIGCHLD.
+        SigSet::all().thread_set_mask().map_err(not_prepared)?;
+        let mut wanted = SigSet::empty();
+        wanted.add(Signal::SIGCHLD);
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        let signals = SignalFd::with_flags(&wanted, flags).map_err(not_prepared)?;
+        Ok((child, signals))
+    }
+
+    fn spawn(&self, stdin: &File) -> io::Result<Pid> {
+        let mut attempts = 0;
+        loop {
+            let mut command = Command::new(self.program);
+            command.args(self.args).stdin(stdin.try_clone()?);
+            // A group of its own: a program that signals its group does not mean the launcher.
+            command.process_group(0);
+            if let Some(room) = self.room {
+                command.env(ROOM_VARIABLE, room);
+            }
+            match command.spawn() {
+                // A program that was written a moment ago is busy while any process that was
+                // forked meanwhile still holds the writer's descriptor: microseconds.
+                Err(error) if errno(&error) == Errno::ETXTBSY && attempts < 50 => {
+                    attempts += 1;
+                    thread::sleep(Duration::from_millis(2));
+                }
+                Err(error) => return Err(error),
+                Ok(child) => {
+                    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+                    return Ok(Pid::from_raw(pid));
+                }
+            }
+        }
+    }
+}
+
+fn errno(error: &io::Error) -> Errno {
+    // An error without a number comes from an argument that the system could not be given.
+    error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw)
+}
+
+/// Reports the program's end, obeys orders, and returns when nothing is left of the tree.
+fn serve(control: &Control, child: Pid, signals: &SignalFd) {
+    let mut running = true;
+    loop {
+        running = running && !report_end(control, child);
+        let mut fds = [
+            PollFd::new(control.as_fd(), PollFlags::POLLIN),
+            PollFd::new(signals.as_fd(), PollFlags::POLLIN),
+        ];
+        // An error is an interruption; the loop looks at both anyway.
+        let _ = poll(&mut fds, PollTimeout::NONE);
+        let ordered = fds[0].any().unwrap_or(false);
+        drain(signals);
+        if ordered {
+            match control.next_order() {
+                Order::Terminate => terminate(),
+                Order::Sweep => return sweep(control, child, signals),
+            }
+        }
+    }
+}
+
+fn drain(signals: &SignalFd) {
+    while let Ok(Some(_)) = signals.read_signal() {}
+}
+
+/// Reaps orphans. When the program itself has ended, says how, and leaves it unreaped: so long its
+/// number, which is also that of its process group, cannot become anybody else's.
+fn report_end(control: &Control, child: Pid) -> bool {
+    while let Ok(Some(ended)) = sys::ended_child(false) {
+        if ended.pid == child.as_raw() {
+            control.report(&match ended.exit {
+                Exit::Code(code) => Report::Exited(code),
+                Exit::Signal(signal) => Report::Signaled(signal),
+            });
+            return true;
+        }
+        // The program may have ended since, and be reaped here in the orphan's place; so only
+        // what was seen is taken.
+        let _ = nix::sys::wait::waitpid(Pid::from_raw(ended.pid), None);
+    }
+    false
+}
+
+/// Asks every process of the tree to end, the stopped ones included.
+fn terminate() {
+    let tree = tree::descendants(getpid().as_raw());
+    for process in &tree {
+        process.signal(Signal::SIGTERM);
+    }
+    for process in &tree {
+        process.signal(Signal::SIGCONT);
+    }
+}
+
+/// Kills every process of the tree, and reports which it found alive.
+///
+/// No child means no descendant: an orphan's next living ancestor is this subreaper. That is the
+/// usual case, and it costs no walk.
+fn sweep(control: &Control, child: Pid, signals: &SignalFd) {
+    // At one stroke, before a storm of forks can keep us from the processor. The number is the
+    // program's, as the program has not been reaped.
+    let _ = killpg(child, Signal::SIGSTOP);
+    let me = getpid().as_raw();
+    let give_up = Instant::now() + SWEEP_LIMIT;
+    let mut seen: BTreeMap<(i32, u64), Survivor> = BTreeMap::new();
+    while reap_all() && Instant::now() < give_up {
+        let tree = tree::descendants(me);
+        for process in tree.iter().filter(|process| process.alive) {
+            seen.entry((process.pid, process.start)).or_insert_with(|| Survivor {
+                pid: process.pid,
+                name: process.name.clone(),
+                killed: true,
+            });
+        }
+        tree::kill_all(&tree);
+        // Their deaths arrive as signals, and so do those of orphans that become ours by them.
+        let mut fds = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        let _ = poll(&mut fds, PollTimeout::from(10_u8));
+        drain(signals);
+    }
+    for process in if reap_all() { tree::descendants(me) } else { Vec::new() } {
+        if let Some(survivor) = seen.get_mut(&(process.pid, process.start)) {
+            survivor.killed = !process.alive;
+        }
+    }
+    for survivor in seen.into_values().take(NAMED_SURVIVORS) {
+        control.report(&Report::Survivor(survivor));
+    }
+    control.report(&Report::Swept);
+}
+
+/// Reaps every child that has ended. Says whether any is left.
+fn reap_all() -> bool {
+    loop {
+        match sys::ended_child(true) {
+            Ok(Some(_)) => {}
+            Ok(None) => return true,
+            Err(error) => return errno(&error) != Errno::ECHILD,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn options_end_at_the_dashes() {
+        let words =
+            args(&["__launch", "--room", "/r", "--stdin", "/f", "--", "sh", "--", "--room"]);
+        assert!(is_launch(&words));
+        let task = Task::parse(&words).unwrap();
+        assert_eq!((task.room.unwrap(), task.stdin.unwrap()), ("/r".as_ref(), "/f".as_ref()));
+        assert_eq!(task.program, "sh");
+        assert_eq!(task.args, args(&["--", "--room"]));
+    }
+
+    #[test]
+    fn half_a_command_is_refused() {
+        for words in [&["__launch"][..], &["__launch", "--"], &["__launch", "sh"], &["x", "--room"]]
+        {
+            assert!(Task::parse(&args(words)).is_none(), "{words:?}");
+        }
+        assert!(!is_launch(&args(&["run", "__launch"])));
+    }
+}

@@ -1,0 +1,69 @@
+//! The three system calls for which there is no safe wrapper that serves.
+#![expect(unsafe_code, reason = "each block says why it is sound")]
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use nix::libc;
+
+/// How a child process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+/// A child that has ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) pid: i32,
+    pub(crate) exit: Exit,
+}
+
+/// A child of this process that has ended, without waiting for one; `None` when all are alive, and
+/// `ECHILD` when there is none. With `reap` it is gone afterwards, otherwise it stays to be reaped,
+/// and its number cannot be given to another process meanwhile.
+///
+/// `nix::sys::wait` fails on a child that died by a real-time signal, and does not say which.
+pub(crate) fn ended_child(reap: bool) -> io::Result<Option<Ended>> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let keep = if reap { 0 } else { libc::WNOWAIT };
+    // SAFETY: `info` is valid for writes of a `siginfo_t`, and the other arguments are plain flags.
+    let result = unsafe {
+        libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), libc::WEXITED | libc::WNOHANG | keep)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: all zeroes is a valid `siginfo_t`, and on success `waitid` has either written the
+    // fields of a SIGCHLD or left `si_pid` zero.
+    let (pid, status, code) = unsafe {
+        let info = info.assume_init();
+        (info.si_pid(), info.si_status(), info.si_code)
+    };
+    if pid == 0 {
+        return Ok(None);
+    }
+    let exit = if code == libc::CLD_EXITED { Exit::Code(status) } else { Exit::Signal(status) };
+    Ok(Some(Ended { pid, exit }))
+}
+
+/// Gives every signal its default meaning, as far as the system lets us: what Proctor's own parent
+/// chose to ignore (`nohup`, a shell's background jobs) must not change how an agent behaves.
+pub(crate) fn reset_signals() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: no handler is installed; SIG_DFL is valid for every signal, and the call fails
+        // harmlessly on those that cannot be changed.
+        let _ = unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
+/// Lets no file but the first three pass to the program: what Proctor's own parent forgot to close
+/// is not meant for an agent. Systems too old for the call (Linux 5.11) let them pass.
+pub(crate) fn close_on_exec() {
+    let first: libc::c_uint = 3;
+    // SAFETY: the call only sets a flag on descriptors of this process; none is closed.
+    let _ = unsafe {
+        libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
+    };
+}
