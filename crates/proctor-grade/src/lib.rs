@@ -1,1 +1,3 @@
-//! stub
+//! Checks: what they say about the evidence of a run.
+
+pub mod text;
