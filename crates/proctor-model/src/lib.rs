@@ -11,7 +11,9 @@ pub mod diagnostic;
 pub mod digest;
 pub mod event;
 pub mod exit;
+pub mod json;
 pub mod outcome;
+pub mod recorded;
 pub mod transcript;
 pub mod usage;
 
