@@ -1,6 +1,6 @@
 //! Everything the tests need, and then the tests.
 
-use crate::sh::{Run, cargo, is_installed, say};
+use crate::sh::{Run, cargo, say};
 use crate::{Result, harnesses, packages};
 
 /// Makes a missing agent program a failure instead of a skipped test.
@@ -18,7 +18,8 @@ pub(crate) fn run(args: &[String]) -> Result {
         say("offline: tests with an agent program that is not installed are skipped");
         "0"
     };
-    if !is_installed("cargo-nextest") {
+    let nextest = cargo(["nextest", "--version"]).read();
+    if nextest.is_err() {
         say("cargo-nextest is not installed, so `cargo test` runs the tests");
         let mut test = cargo(["test", "--workspace"]);
         return test.args(args).env(REQUIRE_HARNESSES, required).run();

@@ -35,7 +35,12 @@ fn format_section(name: &str, command: &Command) -> String {
     let usage = command.clone().render_usage().to_string();
     let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage).trim();
     parts.push(format!("```text\n{usage}\n```"));
-    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set() && !is_everywhere(arg));
+    // `--help` and `--version` say the same everywhere, and what holds for all is said at the top.
+    let below = name.contains(' ');
+    let shown = command.get_arguments().filter(|arg| {
+        let known = matches!(arg.get_id().as_str(), "help" | "version");
+        !arg.is_hide_set() && !known && !(below && arg.is_global_set())
+    });
     let (positional, options): (Vec<&Arg>, Vec<&Arg>) = shown.partition(|arg| arg.is_positional());
     for (title, args) in [("Arguments", positional), ("Options", options)] {
         let items: Vec<String> = args.into_iter().map(argument).collect();
@@ -47,11 +52,6 @@ fn format_section(name: &str, command: &Command) -> String {
     let after = command.get_after_long_help().or(command.get_after_help());
     parts.extend(after.map(|text| text.to_string().trim().to_owned()));
     parts.join("\n\n") + "\n"
-}
-
-/// `--help` and `--version` say the same for every command.
-fn is_everywhere(arg: &Arg) -> bool {
-    matches!(arg.get_id().as_str(), "help" | "version")
 }
 
 /// One argument as an item of a list.
@@ -118,13 +118,15 @@ mod tests {
         let quiet = Arg::new("quiet").long("quiet").action(ArgAction::SetTrue).help("Say less.");
         let secret = Arg::new("secret").long("secret").hide(true);
         let path = Arg::new("path").value_name("PATH").required(true).help("What to read.");
-        let command = Command::new("tool").about("Does things.").version("1").subcommand(
-            Command::new("show")
-                .visible_alias("cat")
-                .about("Shows a file.")
-                .after_help("Example: `tool show x`")
-                .args([format, quiet, secret, path]),
-        );
+        let color = Arg::new("color").long("color").global(true).help("Colours.");
+        let command =
+            Command::new("tool").about("Does things.").version("1").arg(color).subcommand(
+                Command::new("show")
+                    .visible_alias("cat")
+                    .about("Shows a file.")
+                    .after_help("Example: `tool show x`")
+                    .args([format, quiet, secret, path]),
+            );
         let page = markdown(command);
         let (_, page) = page.split_once("# Command line\n").unwrap();
         assert_eq!(
@@ -135,8 +137,12 @@ mod tests {
 Does things.
 
 ```text
-tool [COMMAND]
+tool [OPTIONS] [COMMAND]
 ```
+
+Options:
+
+- `--color <color>`: Colours.
 
 ## `tool show`
 
