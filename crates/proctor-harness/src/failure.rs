@@ -37,7 +37,11 @@ pub(crate) fn classify(failure: Failure<'_>) -> (OutcomeClass, Option<u16>) {
 
 fn class_of_code(code: &str, text: &str) -> Option<OutcomeClass> {
     match code {
-        "authentication_failed" => Some(OutcomeClass::AuthFailed),
+        "authentication_failed"
+        | "oauth_org_not_allowed"
+        | "account_on_hold"
+        | "verification_required"
+        | "cloud_credential_error" => Some(OutcomeClass::AuthFailed),
         "billing_error" => Some(OutcomeClass::Quota),
         "max_output_tokens" => Some(OutcomeClass::MaxOutput),
         "overloaded" => Some(OutcomeClass::Overloaded),
@@ -62,6 +66,7 @@ fn class_of_status(status: u16, text: &str) -> Option<OutcomeClass> {
 
 fn class_of_words(text: &str) -> Option<OutcomeClass> {
     let classes = [
+        (INTERRUPTED, OutcomeClass::Interrupted),
         (CONTEXT, OutcomeClass::ContextOverflow),
         (MAX_OUTPUT, OutcomeClass::MaxOutput),
         (REFUSED, OutcomeClass::Refused),
@@ -82,6 +87,7 @@ fn has(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.contains(word))
 }
 
+const INTERRUPTED: &[&str] = &["interrupted (ctrl-c)", "turn aborted", "turn interrupted"];
 const CONTEXT: &[&str] = &[
     "prompt is too long",
     "input is too long",
@@ -98,14 +104,21 @@ const QUOTA: &[&str] = &[
     "quota",
     "credit balance",
     "out of credits",
+    "spend cap",
+    "upgrade to plus",
     "hit your limit",
     "session limit",
     "weekly limit",
 ];
 const RATE_LIMIT: &[&str] = &["rate limit", "rate_limit", "too many requests"];
 const OVERLOADED: &[&str] = &["overloaded", "high demand", "at capacity"];
-const REFUSED_CREDENTIALS: &[&str] =
-    &["invalid api key", "incorrect api key", "failed to authenticate", "unauthorized"];
+const REFUSED_CREDENTIALS: &[&str] = &[
+    "invalid api key",
+    "incorrect api key",
+    "failed to authenticate",
+    "unauthorized",
+    "sign in again",
+];
 /// Words of programs that had no credentials to send.
 const NO_REQUEST: &[&str] = &["not logged in", "missing environment variable", "no api key"];
 
@@ -127,7 +140,8 @@ fn status_in(text: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use OutcomeClass::{
-        ApiError, AuthFailed, ContextOverflow, MaxOutput, Overloaded, Quota, RateLimited, Refused,
+        ApiError, AuthFailed, ContextOverflow, Interrupted, MaxOutput, Overloaded, Quota,
+        RateLimited, Refused,
     };
 
     use super::*;
@@ -183,6 +197,14 @@ mod tests {
         assert_eq!(class(None, None, "Missing environment variable: `K`."), (AuthFailed, None));
         assert_eq!(class(None, None, "Invalid API key · Fix it"), (AuthFailed, Some(401)));
         assert_eq!(class(None, None, "Failed to authenticate."), (AuthFailed, Some(401)));
+    }
+
+    #[test]
+    fn words_of_an_interrupt_and_of_a_plan_are_known() {
+        assert_eq!(class(None, None, "interrupted (Ctrl-C). Something"), (Interrupted, None));
+        assert_eq!(class(None, None, "turn aborted. Something"), (Interrupted, None));
+        assert_eq!(class(None, None, "To use it, upgrade to Plus: u"), (Quota, None));
+        assert_eq!(class(None, None, "Selected model is at capacity."), (Overloaded, None));
     }
 
     #[test]

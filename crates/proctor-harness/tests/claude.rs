@@ -185,6 +185,24 @@ fn an_execution_error_before_any_session_is_wrong_usage() {
 }
 
 #[test]
+fn a_reason_that_is_a_failure_counts_whatever_is_error_says() {
+    let cases = [
+        ("turn_setup_failed", Class::UsageError),
+        ("model_error", Class::ApiError),
+        ("blocking_limit", Class::ContextOverflow),
+        ("max_turns", Class::MaxTurns),
+        ("aborted_streaming", Class::Interrupted),
+    ];
+    for (reason, expected) in cases {
+        let line = json!({"type": "result", "subtype": "success", "is_error": false,
+            "terminal_reason": reason, "result": "text"});
+        let session = exited("claude", &[INIT, &line.to_string()], 1);
+        assert_eq!(class(&session), expected, "{reason}");
+        assert_eq!(session.1.final_text, None);
+    }
+}
+
+#[test]
 fn an_unknown_reason_to_end_is_named() {
     let line =
         r#"{"type":"result","is_error":false,"terminal_reason":"hook_stopped","result":"x"}"#;

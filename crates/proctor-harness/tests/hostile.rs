@@ -135,7 +135,7 @@ fn replace(value: &mut Value, index: &mut usize, new: &Value) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn arbitrary_bytes_do_no_harm(

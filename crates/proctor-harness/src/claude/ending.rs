@@ -70,7 +70,7 @@ impl Account {
         if let Some(class) = class_of_stop(json::text(line, "stop_reason")) {
             return Outcome::new(class, message);
         }
-        if !is_error && reason != Some("api_error") {
+        if !is_error && !reason.is_some_and(is_failure) {
             return Outcome::new(OutcomeClass::Completed, "");
         }
         let (class, status) = classify(Failure {
@@ -141,9 +141,23 @@ fn class_of_reason(reason: Option<&str>) -> Option<OutcomeClass> {
         "prompt_too_long" | "blocking_limit" | "rapid_refill_breaker" => {
             Some(OutcomeClass::ContextOverflow)
         }
+        "turn_setup_failed" => Some(OutcomeClass::UsageError),
         reason if reason.starts_with("aborted") => Some(OutcomeClass::Interrupted),
         _ => None,
     }
+}
+
+/// Reasons that are failures even on a line that does not say `is_error`.
+fn is_failure(reason: &str) -> bool {
+    matches!(
+        reason,
+        "api_error"
+            | "model_error"
+            | "image_error"
+            | "malformed_tool_use_exhausted"
+            | "structured_output_retry_exhausted"
+            | "tool_deferred_unavailable"
+    )
 }
 
 fn class_of_stop(stop_reason: Option<&str>) -> Option<OutcomeClass> {

@@ -39,7 +39,8 @@ impl Dialect for Lines {
             "assistant" => self.assistant(&mut object, sink),
             "user" => self.user(&object, sink),
             "result" => self.account.result(&object, sink),
-            "stream_event" | "control_response" => sink.lifecycle(&kind),
+            "stream_event" | "control_response" | "keep_alive" | "tool_progress"
+            | "tool_use_summary" | "rate_limit_event" | "auth_status" => sink.lifecycle(&kind),
             _ => sink.unknown(kind),
         }
     }
@@ -67,10 +68,15 @@ impl Lines {
                 let why = json::text(line, "message").unwrap_or_default();
                 sink.notice(format!("permission denied for {tool}: {why}"));
             }
-            "model_fallback" | "informational" => {
+            "informational"
+            | "model_fallback"
+            | "model_consent_fallback"
+            | "model_refusal_fallback"
+            | "model_refusal_no_fallback" => {
                 sink.notice(json::text(line, "content").unwrap_or(subtype));
             }
             "hook_started"
+            | "hook_progress"
             | "hook_response"
             | "background_tasks_changed"
             | "task_started"
@@ -182,6 +188,7 @@ fn assistant_block(block: Value, synthetic: bool, sink: &mut Sink<'_>) {
     match kind.as_str() {
         "text" if synthetic => sink.notice(text("text")),
         "text" => sink.message(Role::Assistant, text("text")),
+        "redacted_thinking" => sink.lifecycle(&kind),
         "thinking" => sink.event(EventKind::Reasoning { text: text("thinking").to_owned() }),
         "tool_use" | "server_tool_use" => {
             let id = text("id").to_owned();
@@ -195,7 +202,7 @@ fn assistant_block(block: Value, synthetic: bool, sink: &mut Sink<'_>) {
 }
 
 /// Whether the line's own notes say that a rule refused the call. A call that an interrupt kept
-/// from running is `user-rejected` as well, but without a decision.
+/// from running is `user-rejected` like one that nobody was there to allow, but has no decision.
 fn refused(line: &Object, id: &str) -> bool {
     json::array(line, "tool_result_meta")
         .iter()
@@ -204,7 +211,10 @@ fn refused(line: &Object, id: &str) -> bool {
         .any(|meta| {
             let decision = json::object(meta, "permission_decision");
             decision.and_then(|decision| json::text(decision, "decision")) == Some("reject")
-                || json::text(meta, "non_execution_kind") == Some("permission-rule")
+                || matches!(
+                    json::text(meta, "non_execution_kind"),
+                    Some("permission-rule" | "automode-blocked")
+                )
         })
 }
 
