@@ -78,9 +78,10 @@ pub fn number_text(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Rust writes the same digits, always as `d.ddde-7`.
+    // Rust writes the shortest digits too, always as `d.ddde-7`.
     let scientific = format!("{:e}", value.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let mantissa = even_of_equally_near(value.abs(), mantissa);
     let digits = mantissa.replace('.', "");
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     // The decimal point stands behind so many digits.
@@ -103,4 +104,29 @@ pub fn number_text(value: f64) -> String {
         }
     };
     if value < 0.0 { format!("-{text}") } else { text }
+}
+
+/// Of two shortest decimals that are equally near to the value, ECMAScript takes the even one and
+/// Rust the upper one. Both are there only when the value lies exactly halfway, which takes at
+/// least 16 digits to write.
+fn even_of_equally_near(value: f64, upper: &str) -> Cow<'_, str> {
+    const LONGEST_DOUBLE: usize = 770;
+    let Some((head, last)) = upper.split_at_checked(upper.len() - 1) else { return upper.into() };
+    let even = match last {
+        "1" => '0',
+        "3" => '2',
+        "5" => '4',
+        "7" => '6',
+        "9" => '8',
+        _ => return upper.into(),
+    };
+    if upper.len() <= EXACT_DIGITS {
+        return upper.into();
+    }
+    let lower = format!("{head}{even}");
+    let whole = format!("{value:.LONGEST_DOUBLE$e}");
+    let (whole, exponent) = whole.split_once('e').unwrap_or((&whole, "0"));
+    let halfway = whole.trim_end_matches('0').strip_suffix('5') == Some(&lower);
+    let same = || format!("{lower}e{exponent}").parse() == Ok(value);
+    if halfway && same() { lower.into() } else { upper.into() }
 }
