@@ -1,39 +1,46 @@
-//! Hostile text made harmless for a terminal.
+//! Text of strangers, made safe to print.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Makes control characters, terminal escapes and bidirectional overrides of foreign text visible
-/// as `\u{..}` instead of effective. Line feeds and tabs stay.
+/// Replaces every character that acts on a terminal, or hides or reorders text, by its code point,
+/// like `\u{1b}`. Line feeds and tabs stay.
+///
+/// These are the C0 and C1 controls and DEL, the bidirectional controls, the line and paragraph
+/// separators, invisible characters that no script needs, interlinear annotation, and the tag
+/// characters, in which text can be hidden. The joiners that emoji and scripts need stay.
 pub fn inert(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_active) {
+    if !text.chars().any(acts) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_active(c) {
-            // Writing to a `String` cannot fail.
-            let _ = write!(out, "{}", c.escape_unicode());
+    let mut inert = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if acts(character) {
+            // Writing to a string cannot fail.
+            let _ = write!(inert, "\\u{{{:x}}}", u32::from(character));
         } else {
-            out.push(c);
+            inert.push(character);
         }
     }
-    Cow::Owned(out)
+    Cow::Owned(inert)
 }
 
-fn is_active(c: char) -> bool {
-    // The second group is Unicode's bidirectional controls (UAX #9), line and paragraph
-    // separators, and the invisible tag characters.
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(
-            c,
-            '\u{061C}'
-                | '\u{200E}'
-                | '\u{200F}'
-                | '\u{2028}'..='\u{202E}'
-                | '\u{2066}'..='\u{2069}'
-                | '\u{E0000}'..='\u{E007F}'
-        )
+/// Whether [`inert`] replaces the character.
+pub(crate) fn acts(character: char) -> bool {
+    matches!(character,
+        '\0'..='\x08'
+        | '\x0b'..='\x1f'
+        | '\x7f'..='\u{9f}'
+        | '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -41,12 +48,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_text_is_borrowed() {
-        assert!(matches!(inert("line\n\tüber 漢字"), Cow::Borrowed(_)));
+    fn plain_text_of_any_script_is_borrowed() {
+        for text in ["", "a\tb\nc", "Grüße, 世界 👩‍💻", "نص", "क्‍ष", "\\u{1b}"]
+        {
+            assert!(matches!(inert(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
     }
 
     #[test]
-    fn escapes_and_overrides_become_visible() {
-        assert_eq!(inert("\u{1b}[2Jx\r\u{202e}y\u{9b}"), "\\u{1b}[2Jx\\u{d}\\u{202e}y\\u{9b}");
+    fn what_acts_is_shown_instead() {
+        assert_eq!(inert("a\x1b[2Jb\rc"), "a\\u{1b}[2Jb\\u{d}c");
+        assert_eq!(inert("\u{9b}31m\x07\x08"), "\\u{9b}31m\\u{7}\\u{8}");
+        assert_eq!(inert("a\u{202e}cod.exe"), "a\\u{202e}cod.exe");
+        assert_eq!(inert("\u{e0041}"), "\\u{e0041}");
+        assert!(
+            !inert(&(0..=0x10_ffff).filter_map(char::from_u32).collect::<String>())
+                .chars()
+                .any(|c| c.is_control() && c != '\n' && c != '\t')
+        );
     }
 }

@@ -1,5 +1,12 @@
-//! What people and programs read: renderers of finished runs. Pure functions; no decisions.
+//! Finished runs for readers: text, JSON and the JSON Schema of it.
+//!
+//! Renderers are pure functions from the model to text. They decide nothing: every verdict, reason
+//! and count is in what they are given. Whatever an agent, a fixture or a harness wrote passes
+//! through [`inert()`], so that a report never drives the terminal it is read on.
 
+pub mod conformance;
 mod inert;
+mod styles;
 
 pub use inert::inert;
+pub use styles::Styles;
