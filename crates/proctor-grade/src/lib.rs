@@ -1,3 +1,4 @@
 //! Checks: what they say about the evidence of a run.
 
+pub mod json_equal;
 pub mod text;

@@ -4,7 +4,10 @@
 
 use std::path::Path;
 
-use proctor_grade::text::{Boundary, Prepared, scalar_text};
+use proctor_grade::json_equal::json_equal;
+use proctor_grade::text::{Boundary, Prepared};
+use proctor_model::json::Json;
+use proctor_model::recorded::run::Scalar;
 use serde_json::Value;
 
 fn vectors(name: &str) -> Option<Vec<Value>> {
@@ -30,9 +33,18 @@ fn containment() {
 #[test]
 fn answer_equals() {
     for vector in vectors("answer-equals.json").unwrap_or_default() {
+        let [expected, answer] = ["expected", "answer"].map(|key| Json::from(&vector[key]));
         let [expected, answer] =
-            ["expected", "answer"].map(|key| scalar_text(&vector[key]).expect("a scalar").text);
+            [&expected, &answer].map(|value| Scalar::of(value).expect("a scalar").text());
         let equal = Prepared::new(&expected).equals(&Prepared::new(&answer));
         assert_eq!(equal, vector["equal"], "{vector}");
+    }
+}
+
+#[test]
+fn order() {
+    for vector in vectors("order.json").unwrap_or_default() {
+        let [expected, actual] = ["expected", "actual"].map(|key| Json::from(&vector[key]));
+        assert_eq!(json_equal(&expected, &actual), vector["equal"], "{vector}");
     }
 }

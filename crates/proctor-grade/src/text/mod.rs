@@ -2,7 +2,7 @@
 //!
 //! One rule serves every check that compares text, whatever way of testing it belongs to:
 //!
-//! 1. a scalar becomes text ([`scalar_text`]; numbers in ECMAScript form);
+//! 1. a scalar becomes text, numbers in ECMAScript form ([`proctor_model::json::number_text`]);
 //! 2. normal form C, full default case folding (no Turkic rule), normal form C again, because
 //!    folding can leave it;
 //! 3. each run of white space (Unicode `White_Space` and U+FEFF) becomes one space, none at the ends;
@@ -16,9 +16,7 @@ mod edge;
 mod excerpt;
 mod find;
 mod normal;
-mod number;
 
 pub use excerpt::{EXCERPT_CONTEXT, EXCERPT_HIT};
 pub use find::{Boundary, Find, Prepared};
 pub use normal::normalise;
-pub use number::{ScalarText, literal_text, number_text, scalar_text};
