@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, CREATED, StopReason, Wanted, frame, pieces, with};
-use crate::fake_model::script::{Turn, Usage};
+use super::{Answer, CREATED, Wanted, frame, pieces, with};
+use crate::fake_model::script::{StopReason, Turn, Usage};
 
 pub(super) fn build(turn: &Turn, mut wanted: Wanted<'_>) -> Answer {
     let calls: Vec<Value> = turn

@@ -7,7 +7,7 @@ mod responses;
 use serde_json::{Value, json};
 
 use super::request::{Api, Asked};
-use super::script::{StopReason, ToolCall, ToolInput, Turn, Usage};
+use super::script::{ToolCall, ToolInput, Turn, Usage};
 
 /// A time for fields that must hold one: 2023-11-14, the same in every run.
 const CREATED: u64 = 1_700_000_000;
