@@ -7,7 +7,7 @@ use super::metadata::Metadata;
 /// An arrow is added here and in `ARCHITECTURE.md` together, with a reason.
 const LAYERS: [(&str, &[&str]); 14] = [
     ("proctor-model", &[]),
-    ("proctor-redact", &[]),
+    ("proctor-redact", &["proctor-model"]),
     ("proctor-corpus", BASE),
     ("proctor-formats", BASE),
     ("proctor-grade", BASE),
