@@ -25,6 +25,23 @@ pub fn inert(text: &str) -> Cow<'_, str> {
     Cow::Owned(inert)
 }
 
+/// The same for a JSON document: escapes take the place of the characters, which changes no value.
+pub fn inert_json(json: &str) -> String {
+    let mut inert = String::with_capacity(json.len());
+    for character in json.chars() {
+        // Inside strings such a character may stand raw; outside of them there is none.
+        if acts(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(inert, "\\u{unit:04x}");
+            }
+        } else {
+            inert.push(character);
+        }
+    }
+    inert
+}
+
 /// Whether [`inert`] replaces the character.
 pub(crate) fn acts(character: char) -> bool {
     matches!(character,
@@ -53,6 +70,15 @@ mod tests {
         {
             assert!(matches!(inert(text), Cow::Borrowed(same) if same == text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_json_document_keeps_its_values() {
+        let json = "{\"a\":\"\u{9b}x\u{202e}\u{e0041}\"}";
+        let inert = inert_json(json);
+        assert_eq!(inert, r#"{"a":"\u009bx\u202e\udb40\udc41"}"#);
+        let value: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&inert).unwrap(), value);
     }
 
     #[test]

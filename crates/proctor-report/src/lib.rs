@@ -8,5 +8,5 @@ pub mod conformance;
 mod inert;
 mod styles;
 
-pub use inert::inert;
+pub use inert::{inert, inert_json};
 pub use styles::Styles;
