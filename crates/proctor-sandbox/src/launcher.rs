@@ -5,17 +5,18 @@
 //! what it is for.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd as _;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Command, ExitCode};
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use nix::libc::STDIN_FILENO;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -27,31 +28,25 @@ use crate::sys::{self, Exit};
 use crate::tree::{self, SWEEP_LIMIT, Survivor};
 
 /// The first argument by which a launcher is asked for.
-pub(crate) const ARGUMENT: &str = "__launch";
+pub const ARGUMENT: &str = "__launch";
 pub(crate) const STDIN: &str = "--stdin";
 pub(crate) const ROOM: &str = "--room";
 
 /// A fork storm leaves thousands; the report names this many.
 const NAMED_SURVIVORS: usize = 1_000;
 
-/// Whether the process was started as a launcher. `args` are the arguments without the program's
-/// own name.
-pub fn is_launch(args: &[OsString]) -> bool {
-    args.first().is_some_and(|first| first == ARGUMENT)
-}
-
-/// Is the launcher, until its tree is dead. To be called first of all in `main`, while the process
-/// has one thread, and to be followed by nothing.
-pub fn run(args: &[OsString]) -> ExitCode {
-    let Some(task) = Task::parse(args) else { return ExitCode::from(2) };
+/// Is the launcher, until its tree is dead; returns the process's exit code. `args` are what follows
+/// [`ARGUMENT`]. To be called first of all in `main`, while the process has one thread.
+pub fn main(args: &[OsString]) -> i32 {
+    let Some(task) = Task::parse(args) else { return 2 };
     // A copy, so that the program's own standard input can take the place of the socket.
-    let Ok(control) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
+    let Ok(control) = io::stdin().as_fd().try_clone_to_owned() else { return 1 };
     let control = Control::from_fd(control);
     match task.start() {
         Ok((child, signals)) => serve(&control, child, &signals),
         Err(report) => control.report(&report),
     }
-    ExitCode::SUCCESS
+    0
 }
 
 struct Task<'a> {
@@ -64,7 +59,7 @@ struct Task<'a> {
 impl<'a> Task<'a> {
     fn parse(args: &'a [OsString]) -> Option<Self> {
         let (mut stdin, mut room) = (None, None);
-        let mut rest = args.get(1..)?;
+        let mut rest = args;
         loop {
             match rest {
                 [dashes, program, args @ ..] if dashes == "--" => {
@@ -83,61 +78,81 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Starts the program. The order of the steps matters: orphans must be ours before there are
-    /// any, and the program must not inherit the blocked signals.
+    /// Starts the program. The order of the steps matters: when it starts, it may at once leave
+    /// orphans, signal this process or end.
     fn start(&self) -> Result<(Pid, SignalFd), Report> {
         let not_prepared = |errno: Errno| Report::NotPrepared { errno: errno as i32 };
-        // Fails only when the process leads a group already, which a shell user may have arranged.
+        // Fails only when the process leads a group already, which is as good.
         let _ = setsid();
-        sys::reset_signals();
+        sys::hear_of_children();
         sys::close_on_exec();
-        SigSet::empty().thread_set_mask().map_err(not_prepared)?;
         set_child_subreaper(true).map_err(not_prepared)?;
-        let null = File::options().read(true).write(true).open("/dev/null");
-        let null = null.map_err(|error| not_prepared(errno(&error)))?;
-        let stdin = match self.stdin {
-            Some(path) => File::open(path).map_err(|error| not_prepared(errno(&error)))?,
-            None => null.try_clone().map_err(|error| not_prepared(errno(&error)))?,
-        };
-        let child = self
-            .spawn(&stdin)
-            .map_err(|error| Report::NotStarted { errno: errno(&error) as i32 })?;
-        // While this process held them, the program's pipes would never end.
-        dup2_stdout(&null).and_then(|()| dup2_stderr(&null)).map_err(not_prepared)?;
         // Nothing but SIGKILL and SIGSTOP ends or holds a launcher; its reader waits for SIGCHLD.
         SigSet::all().thread_set_mask().map_err(not_prepared)?;
         let mut wanted = SigSet::empty();
         wanted.add(Signal::SIGCHLD);
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let signals = SignalFd::with_flags(&wanted, flags).map_err(not_prepared)?;
+        let open = |path| File::open(path).map_err(|error| not_prepared(errno(&error)));
+        let stdin = open(self.stdin.unwrap_or("/dev/null".as_ref()))?;
+        let null = open("/dev/null".as_ref())?;
+        let child =
+            self.spawn(&stdin).map_err(|errno| Report::NotStarted { errno: errno as i32 })?;
+        // While this process held them, the program's pipes would never end. It prints nothing.
+        let _ = dup2_stdout(&null);
+        let _ = dup2_stderr(&null);
         Ok((child, signals))
     }
 
-    fn spawn(&self, stdin: &File) -> io::Result<Pid> {
+    fn spawn(&self, stdin: &File) -> nix::Result<Pid> {
+        let program = c_string(self.program)?;
+        let mut args = vec![program.clone()];
+        for arg in self.args {
+            args.push(c_string(arg)?);
+        }
+        let mut env = Vec::new();
+        for (name, value) in std::env::vars_os() {
+            env.push(variable(&name, &value)?);
+        }
+        if let Some(room) = self.room {
+            env.push(variable(ROOM_VARIABLE.as_ref(), room)?);
+        }
+        let mut files = PosixSpawnFileActions::init()?;
+        files.add_dup2(stdin.as_raw_fd(), STDIN_FILENO)?;
+        let mut attributes = PosixSpawnAttr::init()?;
+        attributes.set_flags(
+            PosixSpawnFlags::POSIX_SPAWN_SETPGROUP
+                | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
+                | PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK,
+        )?;
+        // A group of its own: a program that signals its group does not mean the launcher.
+        attributes.set_pgroup(Pid::from_raw(0))?;
+        // What Proctor's own parent chose to ignore (`nohup`, a shell's background jobs) must not
+        // change how an agent behaves.
+        attributes.set_sigdefault(&SigSet::all())?;
+        attributes.set_sigmask(&SigSet::empty())?;
         let mut attempts = 0;
         loop {
-            let mut command = Command::new(self.program);
-            command.args(self.args).stdin(stdin.try_clone()?);
-            // A group of its own: a program that signals its group does not mean the launcher.
-            command.process_group(0);
-            if let Some(room) = self.room {
-                command.env(ROOM_VARIABLE, room);
-            }
-            match command.spawn() {
+            match posix_spawn(program.as_c_str(), &files, &attributes, &args, &env) {
                 // A program that was written a moment ago is busy while any process that was
                 // forked meanwhile still holds the writer's descriptor: microseconds.
-                Err(error) if errno(&error) == Errno::ETXTBSY && attempts < 50 => {
+                Err(Errno::ETXTBSY) if attempts < 50 => {
                     attempts += 1;
                     thread::sleep(Duration::from_millis(2));
                 }
-                Err(error) => return Err(error),
-                Ok(child) => {
-                    let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-                    return Ok(Pid::from_raw(pid));
-                }
+                result => return result,
             }
         }
     }
+}
+
+fn c_string(text: &OsStr) -> nix::Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| Errno::EINVAL)
+}
+
+/// An entry of an environment.
+fn variable(name: &OsStr, value: &OsStr) -> nix::Result<CString> {
+    CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).map_err(|_| Errno::EINVAL)
 }
 
 fn errno(error: &io::Error) -> Errno {
@@ -258,9 +273,7 @@ mod tests {
 
     #[test]
     fn options_end_at_the_dashes() {
-        let words =
-            args(&["__launch", "--room", "/r", "--stdin", "/f", "--", "sh", "--", "--room"]);
-        assert!(is_launch(&words));
+        let words = args(&["--room", "/r", "--stdin", "/f", "--", "sh", "--", "--room"]);
         let task = Task::parse(&words).unwrap();
         assert_eq!((task.room.unwrap(), task.stdin.unwrap()), ("/r".as_ref(), "/f".as_ref()));
         assert_eq!(task.program, "sh");
@@ -269,10 +282,8 @@ mod tests {
 
     #[test]
     fn half_a_command_is_refused() {
-        for words in [&["__launch"][..], &["__launch", "--"], &["__launch", "sh"], &["x", "--room"]]
-        {
+        for words in [&[][..], &["--"], &["sh"], &["--room"], &["--room", "/r"]] {
             assert!(Task::parse(&args(words)).is_none(), "{words:?}");
         }
-        assert!(!is_launch(&args(&["run", "__launch"])));
     }
 }

@@ -86,6 +86,14 @@ pub enum SpawnError {
         /// What the system says.
         source: io::Error,
     },
+    /// Proctor's own executable, which is to stand between, is not where it was.
+    #[error("cannot start the launcher `{}`: {source}", exe.display())]
+    NoLauncher {
+        /// The executable.
+        exe: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The process between Proctor and the program was killed by something else, so that nobody
     /// saw how the program ended. What was left of its tree has been killed.
     #[error("the launcher of `{}` was killed from outside", program.display())]

@@ -106,8 +106,8 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// `exe` is an executable whose `main` calls [`launcher::run`](crate::launcher::run) when asked
-    /// for it.
+    /// `exe` is the absolute path of an executable whose `main` calls [`launcher::main`](crate::launcher::main) when
+    /// asked for it.
     pub fn new(exe: impl Into<PathBuf>) -> Self {
         Self { exe: exe.into() }
     }
@@ -223,6 +223,7 @@ impl Running {
             // The system does not say which of the two it did not find.
             match std::fs::read_dir(&spawn.cwd) {
                 Err(source) => SpawnError::WorkingDirectory { path: spawn.cwd.clone(), source },
+                Ok(_) if !exe.is_file() => SpawnError::NoLauncher { exe: exe.into(), source },
                 Ok(_) => failed(source),
             }
         })?;
@@ -381,6 +382,10 @@ impl Watch<'_> {
                 let stall = self.watchdog().map(|(at, _)| at);
                 stall.map_or(self.limits.deadline, |at| at.min(self.limits.deadline))
             }
+            // Nothing is waited for.
+            State::Draining { .. } | State::Emptying { .. } if !self.reading() => {
+                return PollTimeout::ZERO;
+            }
             State::Terminating { until }
             | State::Draining { until }
             | State::Sweeping { until }
@@ -391,6 +396,11 @@ impl Watch<'_> {
         // Rounded up, so as not to wake too early and spin.
         let milliseconds = left.as_nanos().div_ceil(1_000_000);
         PollTimeout::try_from(milliseconds).unwrap_or(PollTimeout::MAX)
+    }
+
+    /// Whether more output may come that is still wanted.
+    fn reading(&self) -> bool {
+        !self.cut && (self.running.out.is_some() || self.running.err.is_some())
     }
 
     /// When which watchdog barks.
@@ -452,7 +462,6 @@ impl Watch<'_> {
 
     /// Does what the time demands.
     fn advance(&mut self, now: Instant) {
-        let open = !self.cut && (self.running.out.is_some() || self.running.err.is_some());
         match self.state {
             State::Running => {
                 let stalled = self.watchdog().filter(|(at, _)| now >= *at);
@@ -471,7 +480,7 @@ impl Watch<'_> {
                 self.state = State::Terminating { until: now + self.limits.term_grace };
             }
             State::Terminating { until } if now >= until => self.sweep(now),
-            State::Draining { .. } if !open => self.sweep(now),
+            State::Draining { .. } if !self.reading() => self.sweep(now),
             State::Draining { until }
                 if now >= until || (!self.asked && self.cancel.is_cancelled()) =>
             {
@@ -479,7 +488,9 @@ impl Watch<'_> {
                 self.sweep(now);
             }
             State::Sweeping { until } if now >= until => self.lost(),
-            State::Emptying { until } if !open || now >= until => self.state = State::Done,
+            State::Emptying { until } if !self.reading() || now >= until => {
+                self.state = State::Done;
+            }
             _ => {}
         }
     }

@@ -48,14 +48,11 @@ pub(crate) fn ended_child(reap: bool) -> io::Result<Option<Ended>> {
     Ok(Some(Ended { pid, exit }))
 }
 
-/// Gives every signal its default meaning, as far as the system lets us: what Proctor's own parent
-/// chose to ignore (`nohup`, a shell's background jobs) must not change how an agent behaves.
-pub(crate) fn reset_signals() {
-    for signal in 1..=libc::SIGRTMAX() {
-        // SAFETY: no handler is installed; SIG_DFL is valid for every signal, and the call fails
-        // harmlessly on those that cannot be changed.
-        let _ = unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
+/// Makes this process hear of its children's ends, even if its parent chose to ignore those of its
+/// own: an ignored SIGCHLD is inherited, and children then vanish without a word.
+pub(crate) fn hear_of_children() {
+    // SAFETY: no handler is installed, and SIG_DFL is valid for this signal.
+    let _ = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
 /// Lets no file but the first three pass to the program: what Proctor's own parent forgot to close

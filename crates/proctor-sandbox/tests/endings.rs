@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
 
-use proctor_sandbox::{Capture, Ending, ROOM_VARIABLE, Rooms, Spawn, Stall, Stream};
+use proctor_sandbox::{Capture, Ending, Launcher, ROOM_VARIABLE, Rooms, Spawn, Stall, Stream};
 
 use crate::common::{launcher, scene};
 
@@ -17,6 +17,18 @@ fn output_and_exit_code_arrive() {
     assert_eq!(finished.ending, Ending::Exited(7));
     assert_eq!((scene.out.as_str(), scene.err.as_str()), ("out\nlast", "err\n"));
     assert!(finished.drained && finished.survivors.is_empty());
+}
+
+#[test]
+fn no_grace_is_waited_for_when_nobody_holds_the_streams() {
+    let mut scene = scene();
+    scene.limits.drain_grace = Duration::from_secs(100);
+    scene.limits.term_grace = Duration::from_secs(100);
+    let start = Instant::now();
+    assert_eq!(scene.sh("echo x").ending, Ending::Exited(0));
+    assert_eq!(scene.sh("exec >&- 2>&-; sleep 0.05").ending, Ending::Exited(0));
+    assert_eq!(scene.sh_until_up("echo up; sleep 100").ending, Ending::Cancelled);
+    assert!(start.elapsed() < Duration::from_secs(50));
 }
 
 #[test]
@@ -114,6 +126,11 @@ fn a_missing_folder_or_launcher_is_named() {
     spawn.args = vec!["-c".into(), "x".repeat(200_000).into()];
     let error = scene.run(&spawn).unwrap_err().to_string();
     assert!(error.contains("Argument list too long"), "{error}");
+    spawn.args.clear();
+    let nowhere = Launcher::new("/no/such/launcher");
+    let error = nowhere.run(&spawn, &scene.limits, &scene.cancel, &mut |_, _| {}).unwrap_err();
+    let error = error.to_string();
+    assert!(error.starts_with("cannot start the launcher `/no/such/launcher`: No"), "{error}");
 }
 
 #[test]

@@ -3,10 +3,14 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use proctor_sandbox::launcher;
+
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if proctor_sandbox::launcher::is_launch(&args) {
-        return proctor_sandbox::launcher::run(&args);
+    match args.split_first() {
+        Some((first, rest)) if first == launcher::ARGUMENT => {
+            ExitCode::from(u8::try_from(launcher::main(rest)).unwrap_or(1))
+        }
+        _ => ExitCode::from(2),
     }
-    ExitCode::from(2)
 }
