@@ -9,4 +9,5 @@
 //! derives are not used for these files, because they end at the first mistake and forget places.
 
 pub mod conformance;
+pub mod fixture_run;
 pub mod tree;

@@ -30,27 +30,7 @@ const EXISTS: &str = r#"{"type": "file_exists", "path": "a"}"#;
 
 #[test]
 fn the_example_of_the_format_is_read_whole() {
-    let parsed = parse(
-        r#"{
-  "$schema": "../conformance-fixture.schema.json",
-  "name": "x",
-  "description": "Produce a file using installed guidance",
-  "prompt": "Create result.txt containing ready.",
-  "profiles": ["p"],
-  "languages": [],
-  "harnesses": ["claude", "codex"],
-  "expected_instruction_paths": [".cratis/ai/rules/general.md"],
-  "checks": [
-    {"type": "file_exists", "path": ".cratis/ai/rules/general.md", "phase": "install"},
-    {"type": "file_matches", "glob": "**/result.txt", "pattern": "ready", "phase": "result"},
-    {"type": "file_not_matches", "path": "a", "pattern": "b"},
-    {"type": "file_absent", "glob": "*.tmp", "optional": true},
-    {"type": "command", "run": ["test", "-f", "x", ""], "exit_code": -1}
-  ],
-  "bounds": {"timeout_seconds": 120, "max_budget_usd": 0.5, "max_turns": 5},
-  "expected_output": {"anything": [null]}
-}"#,
-    );
+    let parsed = parse(include_str!("../samples/whole.json"));
     assert_eq!(parsed.diagnostics.to_string(), "");
     let check = |phase, optional, kind| Check { phase, optional, kind };
     let path = |text: &str| Target::Path(text.to_owned());
@@ -108,22 +88,7 @@ fn the_smallest_fixture_has_defaults() {
 
 #[test]
 fn every_mistake_is_reported_at_once() {
-    let text = r#"{
-  "nam": "x",
-  "prompt": "  ",
-  "profiles": "csharp",
-  "languages": ["csharp", 7, ""],
-  "harness": ["claude"],
-  "checks": [
-    {"type": "file_exist", "path": "a"},
-    {"type": "file_exists", "path": "a", "phase": "results", "optinal": true},
-    {"type": "file_matches", "path": "a", "glob": "b"},
-    {"type": "command", "run": "npm test", "exit_code": "ten", "phase": "install"},
-    "file_exists"
-  ],
-  "bounds": {"timeout_seconds": 0, "max_turns": 2.0, "max_budget_usd": -1, "timeout": 5}
-}"#;
-    insta::assert_snapshot!(messages(text));
+    insta::assert_snapshot!(messages(include_str!("../samples/mistakes.json")));
 }
 
 #[test]

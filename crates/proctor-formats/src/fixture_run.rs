@@ -1,0 +1,18 @@
+//! Fixture-runs: recorded runs of memory systems, contract version 1.
+//!
+//! A run is read in two steps. [`Document::parse`] takes the text apart, [`Document::run`] holds
+//! it against the contract. Text of any size is read fast, because a valid run is one of many: a
+//! parser that borrows from the text and knows nothing of places does the work, and only when it
+//! refuses does [`crate::tree`] read the text again to say where and why.
+
+mod contract;
+mod describe;
+mod parse;
+mod schema;
+
+pub use contract::{ActualSource, Broken};
+pub use parse::{Document, MAX_VALUES};
+pub use schema::schema;
+
+/// The longest run that is read: 16 MiB.
+pub const MAX_BYTES: u64 = crate::tree::MAX_BYTES;
