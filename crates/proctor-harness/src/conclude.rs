@@ -199,10 +199,10 @@ mod tests {
     #[test]
     fn messages_are_capped() {
         let mut warnings = Vec::new();
-        let long = Outcome::new(AuthFailed, "x".repeat(5000));
+        let long = Outcome::new(AuthFailed, "x ".repeat(5000));
         let end = SessionEnd::default();
         let ending = Ending { end: &end, any_output: true };
         let outcome = conclude(Some(long), &ending, &mut warnings);
-        assert_eq!(outcome.message.chars().count(), MESSAGE_LIMIT + 1);
+        assert_eq!(outcome.message.chars().count(), MESSAGE_LIMIT);
     }
 }

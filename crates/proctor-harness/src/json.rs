@@ -35,12 +35,20 @@ pub(crate) fn strings(object: &Object, key: &str) -> Vec<String> {
     array(object, key).iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The first `limit` characters, with `…` when there were more.
+/// The start of a text: all of it up to `limit` characters, otherwise whole words and `…`.
+///
+/// Secrets are found by their whole value later on, so none must be cut in two here.
 pub(crate) fn excerpt(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
+    let Some((end, _)) = text.char_indices().nth(limit) else { return text.to_owned() };
+    let start = text.get(..end).unwrap_or_default();
+    let words = start.rfind(ends_word).and_then(|last| text.get(..last)).unwrap_or_default();
+    format!("{}…", words.trim_end())
+}
+
+/// White space, and what stands between the values of JSON and around addresses.
+fn ends_word(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(c, '"' | ',' | ';' | '{' | '}' | '[' | ']' | '(' | ')' | '<' | '>')
 }
 
 #[cfg(test)]
@@ -63,8 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn excerpts_never_cut_inside_a_character() {
+    fn excerpts_never_cut_inside_a_character_or_a_word() {
         assert_eq!(excerpt("äöü", 3), "äöü");
-        assert_eq!(excerpt("äöü", 2), "äö…");
+        assert_eq!(excerpt("äö ü ß", 5), "äö ü…");
+        assert_eq!(excerpt("key=abcdef rest", 8), "…");
+        assert_eq!(excerpt(r#"{"token":"abcdef"}"#, 13), r#"{"token":…"#);
+        assert_eq!(excerpt("", 0), "");
     }
 }

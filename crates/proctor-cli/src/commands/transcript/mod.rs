@@ -1,6 +1,7 @@
 //! `proctor transcript`: recorded agent sessions.
 
 mod show;
+mod text;
 
 use proctor_model::ExitCode;
 
