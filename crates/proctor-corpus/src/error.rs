@@ -219,10 +219,10 @@ fn lines(items: &[impl ToString]) -> String {
 
 fn list(conflicts: &[Conflict]) -> String {
     const SHOWN: usize = 5;
-    let mut text =
-        conflicts.iter().take(SHOWN).map(Conflict::to_string).collect::<Vec<_>>().join(", ");
-    if conflicts.len() > SHOWN {
-        text.push_str(&format!(" and {} more", conflicts.len() - SHOWN));
+    let shown: Vec<_> = conflicts.iter().take(SHOWN).map(Conflict::to_string).collect();
+    let shown = shown.join(", ");
+    match conflicts.len().checked_sub(SHOWN) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
     }
-    text
 }

@@ -23,6 +23,8 @@ mod marker;
 mod project;
 mod selection;
 mod slice;
+#[cfg(test)]
+mod testing;
 mod tree;
 
 pub use corpus::{Corpus, CorpusManifest};

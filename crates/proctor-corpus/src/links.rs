@@ -62,14 +62,14 @@ impl Instructions {
 
 /// The links for `harnesses` over the installed `files` (relative to the managed directory, in byte
 /// order), by path.
-pub(crate) fn plan<'a>(
+pub(crate) fn plan(
     harnesses: &[Harness],
-    files: impl Iterator<Item = &'a str> + Clone,
+    files: &[&str],
     instructions: Instructions,
 ) -> BTreeMap<String, Integration> {
     let mut plan = Plan { links: BTreeMap::new(), instructions };
     for harness in harnesses {
-        plan.add(*harness, files.clone());
+        plan.add(*harness, files);
     }
     plan.links
 }
@@ -80,7 +80,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn add<'a>(&mut self, harness: Harness, mut files: impl Iterator<Item = &'a str> + Clone) {
+    fn add(&mut self, harness: Harness, files: &[&str]) {
         match harness {
             Harness::Claude => {
                 self.instructions_at("CLAUDE.md");
@@ -100,7 +100,7 @@ impl Plan {
                 self.directory(".github/instructions", "rules");
                 self.directory(".github/prompts", "prompts");
                 self.directory(".github/skills", "skills");
-                for agent in files.filter(|file| file.starts_with("agents/")) {
+                for agent in files.iter().filter(|file| file.starts_with("agents/")) {
                     if let Some(name) = file_name(agent).strip_suffix(".md") {
                         self.file(&format!(".github/agents/{name}.agent.md"), agent);
                     }
@@ -116,10 +116,10 @@ impl Plan {
                 self.instructions_at("AGENTS.md");
                 let own = "harnesses/opencode/agents";
                 let prefix = "harnesses/opencode/agents/";
-                let has_own = files.clone().any(|file| file.starts_with(prefix));
+                let has_own = files.iter().any(|file| file.starts_with(prefix));
                 self.directory(".opencode/agents", if has_own { own } else { "agents" });
                 self.directory(".opencode/skills", "skills");
-                self.commands(".opencode/commands", files.by_ref());
+                self.commands(".opencode/commands", files);
             }
             Harness::Pi => {
                 self.instructions_at("AGENTS.md");
@@ -143,8 +143,8 @@ impl Plan {
         self.link(path, managed, false, false);
     }
 
-    fn commands<'a>(&mut self, directory: &str, files: impl Iterator<Item = &'a str>) {
-        for prompt in files.filter(|file| file.starts_with("prompts/")) {
+    fn commands(&mut self, directory: &str, files: &[&str]) {
+        for prompt in files.iter().filter(|file| file.starts_with("prompts/")) {
             if let Some(name) = file_name(prompt).strip_suffix(".prompt.md") {
                 self.file(&format!("{directory}/{name}.md"), prompt);
             }
@@ -184,14 +184,12 @@ mod tests {
 
     fn show(ids: &[&str], files: &[&str], instructions: Instructions) -> String {
         let harnesses: Vec<_> = ids.iter().filter_map(|id| Harness::from_id(id)).collect();
-        plan(&harnesses, files.iter().copied(), instructions)
-            .values()
-            .map(|link| {
-                let mark = if link.preserve_existing { " *" } else { "" };
-                let slash = if link.is_directory { "/" } else { "" };
-                format!("{} -> {}{slash}{mark}\n", link.path, link.target)
-            })
-            .collect()
+        let lines = plan(&harnesses, files, instructions).into_values().map(|link| {
+            let mark = if link.preserve_existing { " *" } else { "" };
+            let slash = if link.is_directory { "/" } else { "" };
+            format!("{} -> {}{slash}{mark}", link.path, link.target)
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     #[test]

@@ -96,7 +96,8 @@ impl Slice {
     }
 
     pub(crate) fn links(&self, instructions: Instructions) -> BTreeMap<String, Integration> {
-        links::plan(&self.harnesses, self.files.iter().map(SliceFile::destination), instructions)
+        let files: Vec<_> = self.files.iter().map(SliceFile::destination).collect();
+        links::plan(&self.harnesses, &files, instructions)
     }
 
     /// Harness ids as the corpus spells them, each once.

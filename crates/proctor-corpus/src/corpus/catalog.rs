@@ -187,7 +187,7 @@ pub(super) fn parse_mcp_servers(
             }
         }
         None => {
-            mistakes.push(Diagnostic::error("missing or no array").in_file(file).field("servers"))
+            mistakes.push(Diagnostic::error("missing or no array").in_file(file).field("servers"));
         }
     }
     settle(servers, mistakes)

@@ -118,19 +118,20 @@ fn split(text: &str) -> Option<Vec<(String, String)>> {
     }
     let mut names = Names::default();
     let mut files = Vec::with_capacity(sections.len() + 1);
-    let mut links = String::new();
+    let mut links = Vec::with_capacity(sections.len());
     for (title, lines) in sections {
-        let name = names.unique(slug(title));
+        let name = names.unique(&slug(title));
         let path = format!("{CONCERNS}/{name}.md");
         let body = lines.join("\n");
-        links.push_str(&format!("- [{title}]({MANAGED_DIRECTORY}/{path})\n"));
+        links.push(format!("- [{title}]({MANAGED_DIRECTORY}/{path})\n"));
         files.push((path, format!("---\napplyTo: \"**/*\"\n---\n\n{}\n", body.trim_end())));
     }
     let preamble = preamble.join("\n");
     let index = format!(
         "{}\n\n## Project concerns\n\nThese files are this project's own instructions. Read all of \
-         them before you work here; where they differ from shared guidance, they win.\n\n{links}",
-        preamble.trim_end()
+         them before you work here; where they differ from shared guidance, they win.\n\n{}",
+        preamble.trim_end(),
+        links.concat()
     );
     files.push((PROJECT_INSTRUCTIONS.to_owned(), index));
     Some(files)
@@ -145,9 +146,9 @@ struct Names {
 }
 
 impl Names {
-    fn unique(&mut self, base: String) -> String {
-        let next = self.next.entry(base.clone()).or_insert(2);
-        let mut name = base.clone();
+    fn unique(&mut self, base: &str) -> String {
+        let next = self.next.entry(base.to_owned()).or_insert(2);
+        let mut name = base.to_owned();
         while !self.used.insert(name.clone()) {
             name = format!("{base}-{next}");
             *next += 1;
@@ -180,14 +181,19 @@ fn slug(title: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::lines;
 
     #[test]
     fn headings_become_files() {
         let text = "# Tea\n\nIntro.\n\n## Brewing & more\n\nHot.\n\n```\n## not a heading\n```\n\n\
                     ## Brewing -- more!\nAgain.\n## ???\n";
         let files = split(text).unwrap();
-        let shown: String =
-            files.iter().map(|(path, text)| format!("=== {path}\n{text}")).collect();
+        let shown = lines(files.iter().map(|(path, text)| {
+            format!(
+                "=== {path}
+{text}"
+            )
+        }));
         insta::assert_snapshot!(shown, @r#"
         === rules/project/brewing-more.md
         ---
@@ -201,6 +207,7 @@ mod tests {
         ```
         ## not a heading
         ```
+
         === rules/project/brewing-more-2.md
         ---
         applyTo: "**/*"
@@ -208,12 +215,14 @@ mod tests {
 
         ## Brewing -- more!
         Again.
+
         === rules/project/instructions.md
         ---
         applyTo: "**/*"
         ---
 
         ## ???
+
         === rules/project.md
         # Tea
 

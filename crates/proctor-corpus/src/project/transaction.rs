@@ -55,14 +55,14 @@ struct Move {
 
 /// Called before each change. An error of it is an error of the change; tests use it to fail, or to
 /// die, at every point.
-type Gate<'a> = &'a mut dyn FnMut() -> io::Result<()>;
+pub(super) type Gate<'a> = &'a mut dyn FnMut() -> io::Result<()>;
 
 /// Makes the changes, all or none.
 pub(super) fn apply(tree: &Tree, steps: &[Step]) -> Result<(), InstallError> {
     apply_gated(tree, steps, &mut || Ok(()))
 }
 
-fn apply_gated(tree: &Tree, steps: &[Step], gate: Gate<'_>) -> Result<(), InstallError> {
+pub(super) fn apply_gated(tree: &Tree, steps: &[Step], gate: Gate<'_>) -> Result<(), InstallError> {
     let directories = missing_directories(tree, steps)?;
     let cratis_is_new = directories.iter().any(|directory| directory == ".cratis");
     let root = tree.at(DIRECTORY);

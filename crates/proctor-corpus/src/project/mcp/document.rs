@@ -1,5 +1,8 @@
 //! A harness's configuration file, of which only single members are changed.
 
+use std::fmt::Write as _;
+
+use camino::Utf8Path;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use proctor_model::Diagnostic;
 
@@ -34,7 +37,8 @@ impl Document {
     /// Reads the file; one that does not exist is empty.
     pub(super) fn read(tree: &Tree, path: &str) -> Result<Self, InstallError> {
         let bytes = tree.read(path, LIMIT).map_err(|error| read_error(tree, path, error))?;
-        let format = if path.ends_with(".toml") { Format::Toml } else { Format::Json };
+        let toml = Utf8Path::new(path).extension() == Some("toml");
+        let format = if toml { Format::Toml } else { Format::Json };
         let text = match bytes {
             Some(bytes) => String::from_utf8(bytes)
                 .map_err(|_| invalid(Diagnostic::error("not UTF-8").in_file(path)))?,
@@ -245,7 +249,8 @@ fn toml_table(collection: &str, id: &str, value: &Json, newline: &str) -> String
     let key = |key: &str| if bare(key) { key.to_owned() } else { toml_string(key) };
     let mut text = format!("[{}.{}]{newline}", key(collection), key(id));
     for (name, value) in value.members().unwrap_or_default() {
-        text.push_str(&format!("{} = {}{newline}", key(name), toml_value(value)));
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{} = {}{newline}", key(name), toml_value(value));
     }
     text
 }
@@ -266,7 +271,7 @@ fn toml_string(text: &str) -> String {
     for char in text.chars() {
         match char {
             '"' | '\\' => out.extend(['\\', char]),
-            _ if char.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(char))),
+            _ if char.is_control() => _ = write!(out, "\\u{:04X}", u32::from(char)),
             _ => out.push(char),
         }
     }

@@ -292,7 +292,7 @@ fn entry(tree: &Tree, harness: &str, server: &McpServer) -> Result<Option<McpEnt
     }))
 }
 
-/// The configuration file that OpenCode uses here; with both, the user has to choose.
+/// The configuration file that `opencode` uses here; with both, the user has to choose.
 fn opencode_file(tree: &Tree) -> Result<&'static str, InstallError> {
     let [json, jsonc] = ["opencode.json", "opencode.jsonc"];
     let exists = |path| {

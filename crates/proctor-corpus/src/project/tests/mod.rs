@@ -1,0 +1,8 @@
+//! Whole installations.
+
+mod atomic;
+mod fresh;
+mod hostile;
+mod install;
+mod mcp;
+mod update;
