@@ -1,6 +1,7 @@
 //! What a command may know of the process it runs in.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use camino::Utf8PathBuf;
 use proctor_redact::Redactor;
@@ -15,6 +16,10 @@ pub(crate) struct Context {
     pub(crate) cwd: Utf8PathBuf,
     /// The environment; names and values that are not UTF-8 are left out.
     pub(crate) env: BTreeMap<String, String>,
+    /// The folder for temporary files.
+    pub(crate) temporary: Utf8PathBuf,
+    /// The path of this program.
+    pub(crate) proctor: Utf8PathBuf,
     /// Knows the secrets of the environment.
     pub(crate) redactor: Redactor,
 }
@@ -26,18 +31,23 @@ impl Context {
             CommandError::usage(format!("the current directory cannot be read: {error}"))
                 .hint("change to a directory that exists")
         })?;
-        let cwd = Utf8PathBuf::from_path_buf(cwd).map_err(|path| {
-            CommandError::usage(format!("the current directory is not UTF-8: {}", path.display()))
-        })?;
+        let cwd = utf8("the current directory", cwd)?;
+        let temporary = utf8("the folder for temporary files", std::env::temp_dir())?;
+        let proctor = utf8("the path of this program", std::env::current_exe()?)?;
         let env: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let redactor = Redactor::from_environment(env.clone());
-        Ok(Self { printer, cwd, env, redactor })
+        Ok(Self { printer, cwd, env, temporary, proctor, redactor })
     }
 
     /// An environment variable; empty counts as unset.
     pub(crate) fn var(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
+}
+
+fn utf8(what: &str, path: PathBuf) -> Result<Utf8PathBuf, CommandError> {
+    Utf8PathBuf::from_path_buf(path)
+        .map_err(|path| CommandError::usage(format!("{what} is not UTF-8: {}", path.display())))
 }

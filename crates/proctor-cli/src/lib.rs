@@ -7,7 +7,10 @@ mod args;
 mod commands;
 mod context;
 mod error;
+mod interrupt;
 mod printer;
+mod progress;
+mod settings;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

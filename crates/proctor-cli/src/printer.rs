@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use anstream::{AutoStream, ColorChoice as StreamChoice};
 use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
-use proctor_model::ExitCode;
+use proctor_report::Styles;
 
 /// Prints results and messages, with colours where they are wanted.
 #[derive(Debug, Clone, Copy)]
@@ -28,9 +28,12 @@ impl Printer {
         Self { choice }
     }
 
-    /// Whether standard output takes colours.
-    pub(crate) fn styled(self) -> bool {
-        AutoStream::new(io::stdout(), self.choice).current_choice() != StreamChoice::Never
+    /// The styles that standard output takes.
+    pub(crate) fn styles(self) -> Styles {
+        match AutoStream::new(io::stdout(), self.choice).current_choice() {
+            StreamChoice::Never => Styles::plain(),
+            _ => Styles::coloured(),
+        }
     }
 
     /// Writes data to standard output as it is.
@@ -69,6 +72,3 @@ impl Printer {
         let _ = writeln!(stream, "{style}{label}{style:#}{}", proctor_report::inert(message));
     }
 }
-
-/// The exit code of a bug, used where printing itself fails.
-pub(crate) const PRINT_FAILED: ExitCode = ExitCode::BUG;

@@ -1,13 +1,12 @@
 //! One session of an agent program: command line, processes, events, outcome.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::time::Instant;
 
-use camino::Utf8Path;
 use proctor_harness::{Adapter, ExitKind, SessionEnd, SessionRequest, Unavailable};
 use proctor_model::{Event, Outcome, OutcomeClass, Usage};
-use proctor_sandbox::{Cancel, Capture, Ending, Launcher, Limits, Spawn, SpawnError, Stall, Stream};
+use proctor_sandbox::{
+    Cancel, Capture, Ending, Launcher, Limits, ROOM_VARIABLE, Room, Spawn, SpawnError, Stream,
+};
 
 /// What a session needs beside its request.
 pub struct Surroundings<'a> {
@@ -19,6 +18,15 @@ pub struct Surroundings<'a> {
     pub limits: Limits,
     /// Ends the session early.
     pub cancel: &'a Cancel,
+}
+
+/// The environment of everything that runs in `room`: litter goes with the room, and the mark lets
+/// a later start find what a killed run has left.
+pub fn environment(base: &BTreeMap<String, String>, room: &Room) -> BTreeMap<String, String> {
+    let mut env = base.clone();
+    env.insert("TMPDIR".to_owned(), room.tmp().to_string());
+    env.insert(ROOM_VARIABLE.to_owned(), room.root().to_string());
+    env
 }
 
 /// Where the raw streams of a session go.
@@ -92,11 +100,11 @@ pub fn run(
     let mut sink = |stream, bytes: &[u8]| {
         recorder.record(stream, bytes);
         match stream {
-            Stream::Stdout => {
+            Stream::Out => {
                 any_output = true;
                 parser.push(bytes, observe);
             }
-            Stream::Stderr => stderr.push(bytes),
+            Stream::Err => stderr.push(bytes),
         }
     };
     let finished = surroundings
@@ -111,13 +119,11 @@ pub fn run(
         Ending::Exited(code) => (Some(ExitKind::Code(code)), None),
         Ending::Signaled(signal) => (Some(ExitKind::Signal(signal)), None),
         Ending::TimedOut => (None, Some(OutcomeClass::Timeout)),
-        Ending::Stalled(Stall::FirstOutput | Stall::BetweenOutput) => {
-            (None, Some(OutcomeClass::Stalled))
-        }
+        Ending::Stalled(_) => (None, Some(OutcomeClass::Stalled)),
         Ending::Cancelled => (None, Some(OutcomeClass::Interrupted)),
     };
     let stderr = stderr.into_text();
-    let end = SessionEnd { exit, stderr: &stderr.text, ended_by };
+    let end = SessionEnd { exit, stderr: &stderr, ended_by };
     let summary = parser.finish(&end, observe);
     Ok(Evidence {
         outcome: summary.outcome,

@@ -7,6 +7,7 @@ use proctor_model::conformance::report::CommandOutput;
 use proctor_sandbox::{Capture, Ending, Limits, Room, Spawn, SpawnError, Stream};
 
 use super::run::Settings;
+use crate::session::environment;
 
 /// What a command check gives the grader, and what the report keeps of it.
 pub(super) struct CommandRun {
@@ -24,7 +25,7 @@ pub(super) fn run_command(
     let Some((program, args)) = run.split_first() else {
         return CommandRun { end: CommandEnd::NotFound { program: String::new() }, output: None };
     };
-    let env = room.environment(settings.env);
+    let env = environment(settings.env, room);
     let spawn = Spawn {
         program: program.into(),
         args: args.iter().map(Into::into).collect(),
@@ -34,8 +35,8 @@ pub(super) fn run_command(
     };
     let (mut stdout, mut stderr) = (Capture::new(), Capture::new());
     let mut sink = |stream, bytes: &[u8]| match stream {
-        Stream::Stdout => stdout.push(bytes),
-        Stream::Stderr => stderr.push(bytes),
+        Stream::Out => stdout.push(bytes),
+        Stream::Err => stderr.push(bytes),
     };
     let limits = Limits::until(deadline);
     let (end, exit_code) =

@@ -6,12 +6,13 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use proctor_corpus::{Compat, Corpus, CorpusError, Modified, ProjectConfig};
+use nix::unistd::getuid;
+use proctor_corpus::{Compat, Corpus, CorpusError, InstallError, Modified, ProjectConfig};
 use proctor_formats::conformance::{DiscoverError, Discovery, discover};
 use proctor_model::conformance::report::{Mode, Report, Selection, Source};
 use proctor_model::nearest;
 use proctor_redact::Redactor;
-use proctor_sandbox::{Cancel, Launcher, Rooms};
+use proctor_sandbox::{Cancel, Launcher, RoomError, Rooms};
 
 use super::plan::{Candidate, HarnessMode, Planned, Request, Selections, plan};
 use super::run::{Event, Settings, run};
@@ -93,12 +94,6 @@ pub struct Examined {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExamineError {
-    /// Normal mode without an installation.
-    #[error("no installation in {project}: there is no .cratis/ai.json and .cratis/ai.manifest.json")]
-    NotInstalled {
-        /// The project.
-        project: Utf8PathBuf,
-    },
     /// Normal mode with an installation that was changed.
     #[error("the installation was changed:\n{}", list(.modified))]
     Modified {
@@ -108,9 +103,12 @@ pub enum ExamineError {
     /// Nobody says where the corpus is.
     #[error("no corpus: nothing says where the guidance comes from")]
     NoCorpus,
-    /// The corpus or the project's files are at fault.
+    /// The corpus is at fault.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
+    /// The project's files are at fault, or nothing is installed in normal mode.
+    #[error(transparent)]
+    Installation(#[from] InstallError),
     /// The fixtures cannot be looked through.
     #[error(transparent)]
     Fixtures(#[from] DiscoverError),
@@ -124,9 +122,12 @@ pub enum ExamineError {
         /// Every known id.
         known: Vec<String>,
     },
-    /// Temporary files cannot be made.
-    #[error("temporary files cannot be made: {0}")]
-    Temporary(#[from] io::Error),
+    /// Workspaces cannot be made.
+    #[error(transparent)]
+    Rooms(#[from] RoomError),
+    /// The folder for transcripts cannot be made.
+    #[error("no folder for transcripts: {0}")]
+    Transcripts(#[from] io::Error),
 }
 
 fn list(modified: &[Modified]) -> String {
@@ -154,8 +155,8 @@ pub fn examine(
 ) -> Result<Examined, ExamineError> {
     let prepared = prepare(options)?;
     observe(Progress::Planned(prepared.planned.len()));
-    let rooms = Rooms::in_temporary(machine.temporary)?;
-    rooms.reap()?;
+    let rooms = Rooms::open(&machine.temporary.join(format!("proctor-{}", getuid())))?;
+    let reaped = rooms.reap()?;
     let transcripts = match (options.keep_transcripts, options.harness_mode) {
         (true, HarnessMode::Run) => Some(transcript_folder(machine.temporary)?),
         _ => None,
@@ -183,6 +184,7 @@ pub fn examine(
 
     let mut warnings: Vec<String> =
         prepared.discovery.warnings.0.iter().map(ToString::to_string).collect();
+    warnings.extend(reaped.failures.iter().map(|failure| format!("left over: {failure}")));
     warnings.extend(finished.notes);
     if finished.unfinished > 0 {
         let planned = prepared.planned.len();
@@ -217,7 +219,8 @@ fn prepare(options: &Options) -> Result<Prepared, ExamineError> {
         CorpusChoice::Named(path) => (Selections::AsDeclared, "path", path),
         CorpusChoice::Environment(path) => (Selections::AsDeclared, "environment", path),
         CorpusChoice::Settings(path) => {
-            require_clean_installation(&options.project, config.as_ref())?;
+            proctor_corpus::check_clean(&options.project)?
+                .map_err(|modified| ExamineError::Modified { modified })?;
             let path = path.as_ref().ok_or(ExamineError::NoCorpus)?;
             (Selections::Intersect, "settings", path)
         }
@@ -244,17 +247,6 @@ fn prepare(options: &Options) -> Result<Prepared, ExamineError> {
 /// Whether a configured harness is run by default: one that the corpus knows and an adapter runs.
 fn has_default_adapter(id: &str) -> bool {
     proctor_harness::find(id).is_some_and(|adapter| adapter.corpus_harness().is_some())
-}
-
-fn require_clean_installation(
-    project: &Utf8Path,
-    config: Option<&ProjectConfig>,
-) -> Result<(), ExamineError> {
-    if config.is_none() || !proctor_corpus::is_installed(project) {
-        return Err(ExamineError::NotInstalled { project: project.to_owned() });
-    }
-    let modified = proctor_corpus::check_clean(project)?;
-    if modified.is_empty() { Ok(()) } else { Err(ExamineError::Modified { modified }) }
 }
 
 /// Outside of `--install-only` every requested harness needs an adapter.
@@ -285,8 +277,8 @@ fn request(
     let offered = corpus.manifest();
     let (configured, invoking) = match config {
         Some(config) => (
-            config.harnesses,
-            Selection { profiles: config.profiles, languages: config.languages },
+            config.selection.harnesses,
+            Selection { profiles: config.selection.profiles, languages: config.selection.languages },
         ),
         None => (
             offered.harnesses.clone(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use proctor_corpus::Slice;
+use proctor_corpus::{MANAGED_DIRECTORY, Slice};
 use proctor_model::conformance::report::{LoadStatus, ObservedLoad};
 use proctor_model::event::ToolStatus;
 use proctor_model::{Action, Event, EventKind};
@@ -34,7 +34,11 @@ impl Loads {
         let workspace =
             workspace.canonicalize_utf8().unwrap_or_else(|_| workspace.to_owned());
         let installed: BTreeSet<Utf8PathBuf> =
-            slice.destinations().map(|path| workspace.join(path)).collect();
+            slice
+            .files()
+            .iter()
+            .map(|file| workspace.join(MANAGED_DIRECTORY).join(file.destination()))
+            .collect();
         let expected = expected
             .iter()
             .map(|path| {

@@ -52,8 +52,8 @@ impl Transcript {
 impl Recorder for Transcript {
     fn record(&mut self, stream: Stream, bytes: &[u8]) {
         let lane = match stream {
-            Stream::Stdout => &mut self.stdout,
-            Stream::Stderr => &mut self.stderr,
+            Stream::Out => &mut self.stdout,
+            Stream::Err => &mut self.stderr,
         };
         if let Some(lane) = lane.as_mut().filter(|lane| !lane.broken) {
             lane.broken = lane.pipe.write_all(bytes).is_err();

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use proctor_corpus::{InstallReport, Slice};
+use proctor_corpus::{MANAGED_DIRECTORY, Slice};
 use proctor_formats::conformance::FixtureEntry;
 use proctor_grade::Workspace;
 use proctor_harness::{Adapter, Credentials, SessionRequest};
@@ -12,7 +12,7 @@ use proctor_model::conformance::report::{
     CheckRow, InstalledInstruction, ResultPhase, Selection, TrialResult,
 };
 use proctor_model::{CheckStatus, Outcome, OutcomeClass};
-use proctor_sandbox::{Limits, Room, git_skeleton, stage_input};
+use proctor_sandbox::{Limits, Room, StageLimits, git_skeleton, stage_input};
 
 use super::command::run_command;
 use super::draft::Draft;
@@ -69,7 +69,7 @@ impl Trial<'_> {
     fn steps(&self, draft: &mut Draft, deadline: Instant, tell: &dyn Fn(TrialPhase)) -> Step {
         let adapter = proctor_harness::find(self.harness);
         tell(TrialPhase::Install);
-        let room = self.settings.rooms.create(&self.fixture.name).map_err(error)?;
+        let room = self.settings.rooms.create("trial").map_err(error)?;
         let slice = self.install(draft, &room, adapter)?;
         self.checks(draft, &room, Phase::Install, deadline)?;
         verdict(draft, Phase::Install)?;
@@ -83,7 +83,7 @@ impl Trial<'_> {
             Stop::End(CheckStatus::Skipped, format!("no adapter runs harness `{}`", self.harness))
         })?;
         tell(TrialPhase::Harness);
-        git_skeleton(room.workspace()).map_err(error)?;
+        git_skeleton(room.workspace().as_std_path()).map_err(error)?;
         let mut loads = Loads::new(room.workspace(), &slice, &self.fixture.expected_instruction_paths);
         let session = self.session(draft, &room, adapter, deadline, &mut loads);
         draft.result_mut().observed_load = loads.into_rows();
@@ -103,14 +103,18 @@ impl Trial<'_> {
     ) -> Step<std::sync::Arc<Slice>> {
         draft.result_mut().selection = self.selection.clone();
         if let Some(input) = &self.entry.input {
-            stage_input(input, room.workspace()).map_err(error)?;
+            stage_input(
+                input.as_std_path(),
+                room.workspace().as_std_path(),
+                &StageLimits::default(),
+            ).map_err(error)?;
         }
         // The built-in agent has no integration files of its own.
         let integration = adapter.map_or(Some(self.harness), Adapter::corpus_harness);
         let slice = self.slices.get(self.selection, integration).map_err(error)?;
-        let report = slice.install_fresh(room.workspace()).map_err(error)?;
+        slice.install_fresh(room.workspace()).map_err(error)?;
         let result = draft.result_mut();
-        result.installed_instructions = instructions(&report);
+        result.installed_instructions = instructions(&slice);
         let rows = Loads::new(room.workspace(), &slice, &self.fixture.expected_instruction_paths);
         result.observed_load = rows.into_rows();
         Ok(slice)
@@ -168,7 +172,7 @@ impl Trial<'_> {
             script: script.is_file().then_some(script.as_path()),
             proctor: settings.proctor,
         };
-        let env = room.environment(settings.env);
+        let env = session::environment(settings.env, room);
         let surroundings = Surroundings {
             launcher: settings.launcher,
             env: &env,
@@ -274,12 +278,15 @@ fn verdict(draft: &Draft, phase: Phase) -> Step {
 }
 
 /// The installed Markdown files: what a model can be instructed by.
-fn instructions(report: &InstallReport) -> Vec<InstalledInstruction> {
-    let is_text = |path: &Utf8Path| matches!(path.extension(), Some("md" | "mdc"));
-    report
-        .files
+fn instructions(slice: &Slice) -> Vec<InstalledInstruction> {
+    let is_text = |path: &str| matches!(Utf8Path::new(path).extension(), Some("md" | "mdc"));
+    slice
+        .files()
         .iter()
-        .filter(|file| is_text(Utf8Path::new(&file.path)))
-        .map(|file| InstalledInstruction { path: file.path.clone(), sha256: file.hash.clone() })
+        .filter(|file| is_text(file.destination()))
+        .map(|file| InstalledInstruction {
+            path: format!("{MANAGED_DIRECTORY}/{}", file.destination()),
+            sha256: file.digest().upper_hex(),
+        })
         .collect()
 }

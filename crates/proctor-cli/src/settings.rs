@@ -1,0 +1,68 @@
+//! `proctor.toml`: project settings, committed.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::Deserialize;
+
+use crate::error::CommandError;
+
+/// The name of the settings file, in the project's root.
+const FILE_NAME: &str = "proctor.toml";
+
+/// What a project settles for everybody who works in it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    #[serde(default)]
+    conformance: Conformance,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Conformance {
+    /// The corpus checkout, relative to the settings file.
+    source: Option<Utf8PathBuf>,
+}
+
+impl Settings {
+    /// Reads the settings of a project; a project without the file has none.
+    pub(crate) fn load(project: &Utf8Path) -> Result<Self, CommandError> {
+        let file = project.join(FILE_NAME);
+        let text = match fs_err::read_to_string(file.as_std_path()) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error.into()),
+        };
+        toml::from_str(&text)
+            .map_err(|error| CommandError::usage(format!("{file}: {}", error.to_string().trim_end())))
+    }
+
+    /// The corpus checkout, when the project names one.
+    pub(crate) fn conformance_source(&self, project: &Utf8Path) -> Option<Utf8PathBuf> {
+        self.conformance.source.as_ref().map(|path| project.join(path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> Result<Settings, CommandError> {
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::write(folder.path().join(FILE_NAME), text).unwrap();
+        Settings::load(Utf8Path::from_path(folder.path()).unwrap())
+    }
+
+    #[test]
+    fn source_is_relative_to_the_file() {
+        let settings = load("[conformance]\nsource = \"../AI\"\n").unwrap();
+        assert_eq!(settings.conformance_source("/p".into()), Some("/p/../AI".into()));
+        let none = Settings::load("/nonexistent".into()).unwrap();
+        assert_eq!(none.conformance_source("/p".into()), None);
+    }
+
+    #[test]
+    fn a_slip_is_named() {
+        let error = format!("{:?}", load("[conformance]\nsorce = \"x\"\n").unwrap_err());
+        assert!(error.contains("sorce") && error.contains("line 2"), "{error}");
+    }
+}
