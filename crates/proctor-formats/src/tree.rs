@@ -17,7 +17,7 @@ mod read;
 use proctor_model::Location;
 
 pub(crate) use json::too_long;
-pub use json::{MAX_BYTES, MAX_DEPTH, json};
+pub use json::{MAX_BYTES, MAX_DEPTH, MAX_VALUES, json};
 pub use problems::{MAX_LISTED, Problems};
 pub use read::{
     Field, Object, boolean, choice, list, non_blank, positive_number, text, whole_number,

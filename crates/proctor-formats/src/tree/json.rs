@@ -17,6 +17,10 @@ pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// How many lists and objects may stand inside one another.
 pub const MAX_DEPTH: usize = 128;
 
+/// How many values one document may hold, keys not counted. It bounds memory: a value of two bytes
+/// takes many times as much as a [`Node`].
+pub const MAX_VALUES: usize = 1_000_000;
+
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads one JSON document. Duplicate keys are pushed as mistakes and leave the tree whole; after
@@ -34,7 +38,7 @@ pub fn json(bytes: &[u8], problems: &mut Problems) -> Option<Node> {
             return None;
         }
     };
-    let mut parser = Parser { text, at: 0, locator: Locator::new(text) };
+    let mut parser = Parser { text, at: 0, values: 0, locator: Locator::new(text) };
     match parser.document() {
         Ok(root) => {
             deny_duplicates(&Field::root(&root), problems);
@@ -87,14 +91,12 @@ fn deny_duplicates(field: &Field<'_>, problems: &mut Problems) {
                 let first = *first.entry(member.key.as_str()).or_insert(member.key_location);
                 let child = field.member(&member.key, &member.value);
                 if first != member.key_location {
-                    let Location { line, column } = first;
-                    let message = format!("duplicate key; the first one is at {line}:{column}");
-                    problems.push(
-                        Diagnostic::error(message)
-                            .at(member.key_location)
-                            .field(child.path())
-                            .hint("remove one of them"),
-                    );
+                    problems.push_error(|| {
+                        let Location { line, column } = first;
+                        let message = format!("duplicate key; the first one is at {line}:{column}");
+                        let error = Diagnostic::error(message).at(member.key_location);
+                        error.field(child.path()).hint("remove one of them")
+                    });
                 }
                 deny_duplicates(&child, problems);
             }
@@ -156,6 +158,7 @@ impl Fault {
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    values: usize,
     locator: Locator<'a>,
 }
 
@@ -174,6 +177,10 @@ impl<'a> Parser<'a> {
         self.skip_blank();
         let start = self.at;
         let location = self.locator.at(start);
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(Fault::new(start, format!("more than {MAX_VALUES} values")));
+        }
         let kind = match self.peek() {
             Some('{' | '[') if depth > MAX_DEPTH => {
                 let message = format!("nested deeper than {MAX_DEPTH} levels");

@@ -32,6 +32,17 @@ impl Problems {
         }
     }
 
+    /// Adds an error, and spends the words on it only when it will be listed: for mistakes that a
+    /// hostile file can repeat without end.
+    pub fn push_error(&mut self, error: impl FnOnce() -> Diagnostic) {
+        if self.listed.len() < MAX_LISTED {
+            self.push(error());
+        } else {
+            self.unlisted += 1;
+            self.unlisted_errors = true;
+        }
+    }
+
     /// Whether an error was pushed.
     pub fn has_errors(&self) -> bool {
         let errors = self.listed.iter().any(|diagnostic| diagnostic.severity == Severity::Error);

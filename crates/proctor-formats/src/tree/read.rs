@@ -174,14 +174,16 @@ impl<'a> Object<'a> {
     /// Pushes an error for every key that is not in `known`, with the nearest known key that the
     /// object does not have yet.
     pub fn deny_unknown(&self, known: &[&str], problems: &mut Problems) {
+        let free: Vec<&str> = known.iter().copied().filter(|key| self.get(key).is_none()).collect();
         for member in self.members.iter().filter(|member| !known.contains(&member.key.as_str())) {
-            let free = known.iter().copied().filter(|key| self.get(key).is_none());
-            let near = Some(&member.key).filter(|key| key.len() <= EXCERPT);
-            let hint = match near.and_then(|key| nearest(key, free)) {
-                Some(key) => format!("did you mean `{key}`?"),
-                None => format!("known here: {}", joined(known, ", ")),
-            };
-            problems.push(self.key_error(member, "unknown key").hint(hint));
+            problems.push_error(|| {
+                let near = Some(&member.key).filter(|key| key.len() <= EXCERPT);
+                let hint = match near.and_then(|key| nearest(key, free.iter().copied())) {
+                    Some(key) => format!("did you mean `{key}`?"),
+                    None => format!("known here: {}", joined(known, ", ")),
+                };
+                self.key_error(member, "unknown key").hint(hint)
+            });
         }
     }
 

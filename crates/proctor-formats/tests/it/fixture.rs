@@ -314,3 +314,14 @@ fn hostile_text_in_a_message_is_short_and_inert() {
     2:11: bounds: expected an object of bounds, found "\u{1b}]0;owned\u{7}yyyyyyyyyyyyyyyyyyyyyyyyyyyyyy..."
     "#);
 }
+
+#[test]
+fn hostile_fixtures_take_linear_time() {
+    let many = 100_000;
+    let keys: Vec<String> = (0..many).map(|n| format!("\"{n}\":0")).collect();
+    assert!(messages(&format!("{{{}}}", keys.join(","))).ends_with("are not listed"));
+    let checks = vec!["{}"; many].join(",");
+    assert!(messages(&format!("{{\"checks\": [{checks}]}}")).ends_with("are not listed"));
+    let names = vec!["\"a\""; many].join(",");
+    assert!(messages(&format!("{{\"profiles\": [{names}]}}")).ends_with("are not listed"));
+}

@@ -1,6 +1,6 @@
 //! The JSON front end against `serde_json`, and its messages.
 
-use proctor_formats::tree::{Kind, MAX_BYTES, MAX_DEPTH, Node, Problems, json};
+use proctor_formats::tree::{Kind, MAX_BYTES, MAX_DEPTH, MAX_VALUES, Node, Problems, json};
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value};
 
@@ -238,13 +238,20 @@ fn duplicate_keys_name_both_places_and_leave_the_tree_whole() {
 #[test]
 fn hostile_documents_take_linear_time() {
     // Each of these is quadratic in a parser that is careless about places, keys or white space.
-    let million = 1_000_000;
-    let wide = format!("[{}0]", "0,".repeat(million));
+    let many = 200_000;
+    let wide = format!("[{}0]", "0,".repeat(many));
     assert!(read(wide.as_bytes()).0.is_some());
-    let keys: Vec<String> = (0..200_000).map(|n| format!("\"{n}\":0")).collect();
+    let keys: Vec<String> = (0..many).map(|n| format!("\"{n}\":0")).collect();
     assert!(read(format!("{{{}}}", keys.join(",")).as_bytes()).0.is_some());
-    let same = format!("{{{}\"a\":0}}", "\"a\":0,".repeat(million));
-    assert!(read(same.as_bytes()).1.ends_with("999900 further mistakes are not listed"));
-    let escapes = format!("\"{}\"", "\\u0041".repeat(million));
+    let same = format!("{{{}\"a\":0}}", "\"a\":0,".repeat(many));
+    assert!(read(same.as_bytes()).1.ends_with("199900 further mistakes are not listed"));
+    let escapes = format!("\"{}\"", "\\u0041".repeat(many));
     assert!(read(escapes.as_bytes()).0.is_some());
+}
+
+#[test]
+fn the_number_of_values_is_bounded() {
+    let list = |values: usize| format!("[{}0]", "0,".repeat(values - 2));
+    assert!(read(list(MAX_VALUES).as_bytes()).0.is_some());
+    assert_eq!(message(list(MAX_VALUES + 1)), "f:1:2000000: more than 1000000 values");
 }
