@@ -1,4 +1,5 @@
 //! Checks: what they say about the evidence of a run.
 
 pub mod json_equal;
+pub mod recorded;
 pub mod text;

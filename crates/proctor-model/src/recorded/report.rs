@@ -311,7 +311,7 @@ pub struct Item<'a> {
     /// Whether it stands as a word of its own; null when it is not there or was compared whole.
     pub boundary: Option<bool>,
     /// What decided, from the answer as it was given; null when there is nothing to show.
-    pub excerpt: Option<Cow<'a, str>>,
+    pub excerpt: Option<String>,
 }
 
 /// A value of the input, as it was given.
