@@ -7,7 +7,6 @@
 mod check;
 mod discover;
 mod parse;
-mod read_file;
 mod schema;
 
 pub use discover::{DiscoverError, Discovery, FILE_NAME, FixtureEntry, INPUT_NAME, discover};

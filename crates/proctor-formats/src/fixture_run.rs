@@ -5,12 +5,15 @@
 //! parser that borrows from the text and knows nothing of places does the work, and only when it
 //! refuses does [`crate::tree`] read the text again to say where and why.
 
+pub mod adapters;
 mod contract;
 mod describe;
+mod file;
 mod parse;
 mod schema;
 
 pub use contract::{ActualSource, Broken};
+pub use file::{open, read};
 pub use parse::{Document, MAX_VALUES};
 pub use schema::schema;
 

@@ -10,4 +10,5 @@
 
 pub mod conformance;
 pub mod fixture_run;
+mod read_file;
 pub mod tree;

@@ -11,7 +11,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use proctor_model::{Diagnostic, Diagnostics, Location};
 
 use super::parse::{Parsed, parse_fixture};
-use super::read_file::{inaccessible, read_file};
+use crate::read_file::{inaccessible, read_file};
 use crate::tree::Problems;
 
 /// The file that makes a directory a fixture.

@@ -34,7 +34,7 @@ pub struct Broken<'a> {
 
 impl<'a> Document<'a> {
     /// The run that the document holds.
-    pub fn run<'d>(&'d self, actual: ActualSource<'d>) -> Result<FixtureRun<'d>, Broken<'d>>
+    pub fn run<'d>(&'d self, actual: ActualSource<'d>) -> Result<FixtureRun<'d>, Box<Broken<'d>>>
     where
         'a: 'd,
     {
@@ -51,12 +51,12 @@ impl<'a> Document<'a> {
             (partial.fixture.query, partial.fixture.memory) = (None, None);
         }
         reader.violations.sort();
-        Err(Broken {
+        Err(Box::new(Broken {
             fixture: partial.fixture,
             expected: partial.expected,
             intended_verdict: partial.intended_verdict,
             violations: reader.violations,
-        })
+        }))
     }
 
     /// The payload of a vendor, which an adapter reads.
@@ -92,9 +92,8 @@ impl Reader {
         self.top_level_keys(root, source);
         let schema = self.optional(root, &at, "$schema", text);
         let version = self.required(root, &at, "contractVersion", version);
-        let fixture = self.required(root, &at, "fixture", |value, at, this| {
-            this.fixture(value, at, partial)
-        });
+        let fixture =
+            self.required(root, &at, "fixture", |value, at, this| this.fixture(value, at, partial));
         let actual = match source {
             ActualSource::Envelope => root.get("actual"),
             ActualSource::Adapter(actual) => actual,

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use proctor_model::Digest;
 use proctor_model::json::{Json, Number, Object, canonical};
 use proctor_model::recorded::report::InputDigest;
 use proctor_model::recorded::run::Violation;
+use proctor_model::{Diagnostic, Digest};
 
 use super::MAX_BYTES;
 use super::describe::Pointer;
@@ -72,10 +72,12 @@ fn explain(bytes: &[u8]) -> Violation {
     let mut problems = Problems::new("".into());
     let _ = tree::json(bytes, &mut problems);
     let first = problems.finish().0.into_iter().next();
-    let Some(diagnostic) = first else {
-        // The two readers accept the same texts; a test holds them to it.
-        return Violation::new("", "is no JSON");
-    };
+    // The two readers accept the same texts; a test holds them to it.
+    first.map_or_else(|| Violation::new("", "is no JSON"), whole)
+}
+
+/// A diagnostic of a whole file as a violation.
+pub(super) fn whole(diagnostic: Diagnostic) -> Violation {
     let place = diagnostic.location.map(|at| format!("line {}, column {}: ", at.line, at.column));
     let hint = diagnostic.hint.map(|hint| format!("; {hint}"));
     let message =

@@ -1,9 +1,9 @@
 //! The contract as a JSON Schema, for editors and other tools.
 
 use proctor_model::recorded::run::FixtureRun;
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform as _};
-use schemars::Schema;
 use serde_json::Value;
 
 /// JSON Schema (draft 2020-12) of a fixture-run, from the types that it is read into.

@@ -11,19 +11,14 @@ use proctor_model::Diagnostic;
 
 use crate::tree::{MAX_BYTES, too_long};
 
-/// The bytes of a regular file of at most [`MAX_BYTES`], links followed.
-///
-/// It never blocks and never opens a device: the kind is looked at before opening, a pipe that
-/// takes the file's place in between is opened without waiting, and the kind is looked at again.
-pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    allow(&fs::metadata(path).map_err(|error| inaccessible(path, &error))?)?;
-    let mut file = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(OFlag::O_NONBLOCK.bits())
-        .open(path)
-        .map_err(|error| inaccessible(path, &error))?;
-    allow(&file.metadata().map_err(|error| inaccessible(path, &error))?)?;
-    let mut bytes = Vec::new();
+/// The bytes of a regular file of at most [`MAX_BYTES`], links followed; see [`open`].
+pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
+    let (mut file, length) = open(path)?;
+    if length > MAX_BYTES {
+        return Err(too_long(length));
+    }
+    // One byte more tells the end of the file without another look.
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
     let mut limited = (&mut file).take(MAX_BYTES + 1);
     limited.read_to_end(&mut bytes).map_err(|error| inaccessible(path, &error))?;
     if bytes.len() as u64 > MAX_BYTES {
@@ -33,20 +28,34 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     Ok(bytes)
 }
 
+/// A regular file, links followed, and its length.
+///
+/// It never blocks and never opens a device: the kind is looked at before opening, a pipe that
+/// takes the file's place in between is opened without waiting, and the kind is looked at again.
+pub(crate) fn open(path: &Path) -> Result<(fs::File, u64), Diagnostic> {
+    allow(&fs::metadata(path).map_err(|error| inaccessible(path, &error))?)?;
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(path)
+        .map_err(|error| inaccessible(path, &error))?;
+    let metadata = file.metadata().map_err(|error| inaccessible(path, &error))?;
+    allow(&metadata)?;
+    Ok((file, metadata.len()))
+}
+
 fn allow(metadata: &fs::Metadata) -> Result<(), Diagnostic> {
     if metadata.is_dir() {
         Err(Diagnostic::error("expected a file, found a directory"))
     } else if !metadata.is_file() {
         Err(Diagnostic::error("expected a file, found a pipe, socket or device"))
-    } else if metadata.len() > MAX_BYTES {
-        Err(too_long(metadata.len()))
     } else {
         Ok(())
     }
 }
 
 /// Why the path, or what it leads to, cannot be looked at.
-pub(super) fn inaccessible(path: &Path, error: &io::Error) -> Diagnostic {
+pub(crate) fn inaccessible(path: &Path, error: &io::Error) -> Diagnostic {
     match error.kind() {
         // `ErrorKind::FilesystemLoop` is not stable yet.
         _ if error.raw_os_error() == Some(Errno::ELOOP as i32) => {
