@@ -20,6 +20,9 @@ use crate::tools;
 /// The adapter.
 pub(crate) struct Scripted;
 
+/// The variable by which the agent learns its turn limit.
+const MAX_TURNS_VARIABLE: &str = "PROCTOR_MAX_TURNS";
+
 impl Adapter for Scripted {
     fn id(&self) -> &'static str {
         "scripted"
@@ -30,7 +33,7 @@ impl Adapter for Scripted {
     }
 
     fn enforces(&self) -> Enforces {
-        Enforces { budget: false, turns: false }
+        Enforces { budget: false, turns: true }
     }
 
     fn command(&self, request: &SessionRequest<'_>) -> Result<SessionCommand, Unavailable> {
@@ -40,7 +43,10 @@ impl Adapter for Scripted {
         };
         let mut args = vec!["__agent".to_owned(), script.to_string()];
         let stdin = place_prompt(request.prompt, &mut args, &["-"]);
-        Ok(SessionCommand { program: request.proctor.to_string(), args, env: Vec::new(), stdin })
+        let turns =
+            request.max_turns.map(|turns| (MAX_TURNS_VARIABLE.to_owned(), turns.to_string()));
+        let env = turns.into_iter().collect();
+        Ok(SessionCommand { program: request.proctor.to_string(), args, env, stdin })
     }
 
     fn parser(&self) -> Box<dyn StreamParser + Send> {
@@ -159,5 +165,9 @@ mod tests {
         let command = Scripted.command(&SessionRequest { script, ..request }).unwrap();
         assert_eq!(command.program, "/bin/proctor");
         assert_eq!(command.args, ["__agent", "/f/agent.yaml", "--", "do it"]);
+        assert!(command.env.is_empty());
+        let limited = SessionRequest { script, max_turns: Some(3), ..request };
+        let env = Scripted.command(&limited).unwrap().env;
+        assert_eq!(env, [("PROCTOR_MAX_TURNS".to_owned(), "3".to_owned())]);
     }
 }
