@@ -2,4 +2,5 @@
 
 pub mod json_equal;
 pub mod recorded;
+pub mod stats;
 pub mod text;
