@@ -39,7 +39,8 @@ fn format_section(name: &str, command: &Command) -> String {
     let below = name.contains(' ');
     let shown = command.get_arguments().filter(|arg| {
         let known = matches!(arg.get_id().as_str(), "help" | "version");
-        !arg.is_hide_set() && !known && !(below && arg.is_global_set())
+        let elsewhere = known || (below && arg.is_global_set());
+        !arg.is_hide_set() && !elsewhere
     });
     let (positional, options): (Vec<&Arg>, Vec<&Arg>) = shown.partition(|arg| arg.is_positional());
     for (title, args) in [("Arguments", positional), ("Options", options)] {
@@ -50,7 +51,8 @@ fn format_section(name: &str, command: &Command) -> String {
         }
     }
     let after = command.get_after_long_help().or(command.get_after_help());
-    parts.extend(after.map(|text| text.to_string().trim().to_owned()));
+    // Laid out for a terminal: examples and line ends must stay.
+    parts.extend(after.map(|text| format!("```text\n{}\n```", text.to_string().trim())));
     parts.join("\n\n") + "\n"
 }
 
@@ -124,7 +126,7 @@ mod tests {
                 Command::new("show")
                     .visible_alias("cat")
                     .about("Shows a file.")
-                    .after_help("Example: `tool show x`")
+                    .after_help("Example: tool show x")
                     .args([format, quiet, secret, path]),
             );
         let page = markdown(command);
@@ -165,7 +167,9 @@ Options:
   In full. (one of `text`, `json`; default `text`; environment `FORMAT`)
 - `--quiet`: Say less.
 
-Example: `tool show x`
+```text
+Example: tool show x
+```
 "
         );
     }
