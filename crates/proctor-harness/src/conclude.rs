@@ -63,14 +63,13 @@ fn without_account(ending: &Ending<'_>) -> Outcome {
         _ if !ending.any_output => OutcomeClass::UsageError,
         _ => OutcomeClass::CutShort,
     };
-    let what = match (exit, ending.any_output) {
-        (Some(exit), true) => {
-            format!("the stream ended without its last line; the program {}", describe(exit))
-        }
-        (Some(exit), false) => format!("the program {} without any output", describe(exit)),
-        (None, true) => "the stream ended without its last line".to_owned(),
-        (None, false) => "the stream is empty".to_owned(),
+    let stream = match ending {
+        Ending { any_output: false, .. } => "the stream is empty",
+        Ending { recognised: false, .. } => "no line of the stream is one of this program's",
+        _ => "the stream ended without its last line",
     };
+    let exit = exit.map(|exit| format!("; the program {}", describe(exit)));
+    let what = format!("{stream}{}", exit.unwrap_or_default());
     let stderr = excerpt(stderr.trim(), MESSAGE_LIMIT);
     let message = if stderr.is_empty() { what } else { format!("{what}: {stderr}") };
     Outcome::new(class, message)
@@ -121,7 +120,11 @@ mod tests {
     ) -> (OutcomeClass, String, Vec<String>) {
         let mut warnings = Vec::new();
         let stated = stated.map(|class| Outcome::new(class, "its words"));
-        let outcome = conclude(stated, &Ending { end: &end, any_output }, &mut warnings);
+        let outcome = conclude(
+            stated,
+            &Ending { end: &end, any_output, recognised: any_output },
+            &mut warnings,
+        );
         (outcome.class, outcome.message, warnings)
     }
 
@@ -180,7 +183,7 @@ mod tests {
         let (_, message, _) = run(None, false, end);
         assert_eq!(
             message,
-            "the program exited with code 1 without any output: unknown option '--x'"
+            "the stream is empty; the program exited with code 1: unknown option '--x'"
         );
     }
 
@@ -201,7 +204,7 @@ mod tests {
         let mut warnings = Vec::new();
         let long = Outcome::new(AuthFailed, "x ".repeat(5000));
         let end = SessionEnd::default();
-        let ending = Ending { end: &end, any_output: true };
+        let ending = Ending { end: &end, any_output: true, recognised: true };
         let outcome = conclude(Some(long), &ending, &mut warnings);
         assert_eq!(outcome.message.chars().count(), MESSAGE_LIMIT);
     }

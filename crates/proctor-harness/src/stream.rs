@@ -29,6 +29,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) end: &'a SessionEnd<'a>,
     /// Whether the stream held anything but blank lines.
     pub(crate) any_output: bool,
+    /// Whether any line of it was one that the program is known to print.
+    pub(crate) recognised: bool,
 }
 
 /// Where a dialect puts its events.
@@ -38,11 +40,13 @@ pub(crate) struct Sink<'a> {
     seq: &'a mut u64,
     line: u64,
     parent: Option<String>,
+    recognised: &'a mut bool,
 }
 
 impl Sink<'_> {
     /// Emits one event.
     pub(crate) fn event(&mut self, kind: EventKind) {
+        *self.recognised |= !matches!(kind, EventKind::Unknown { .. } | EventKind::Garbage { .. });
         if *self.seq < MAX_EVENTS {
             let (seq, line) = (*self.seq, self.line);
             (self.emit)(Event { seq, line, parent: self.parent.clone(), kind });
@@ -90,11 +94,13 @@ struct Reader<D> {
     seq: u64,
     garbage: u64,
     any_output: bool,
+    recognised: bool,
 }
 
 impl<D: Dialect> JsonLines<D> {
     pub(crate) fn new(dialect: D) -> Self {
-        let reader = Reader { dialect, line: 0, seq: 0, garbage: 0, any_output: false };
+        let (any_output, recognised) = (false, false);
+        let reader = Reader { dialect, line: 0, seq: 0, garbage: 0, any_output, recognised };
         Self { splitter: LineSplitter::new(MAX_LINE_BYTES), reader }
     }
 }
@@ -112,8 +118,8 @@ impl<D: Dialect> StreamParser for JsonLines<D> {
     ) -> SessionSummary {
         let reader = &mut self.reader;
         self.splitter.finish(&mut |line| reader.take(line, emit));
-        let Reader { dialect, seq, garbage, any_output, .. } = self.reader;
-        let mut summary = dialect.finish(&Ending { end, any_output });
+        let Reader { dialect, seq, garbage, any_output, recognised, .. } = self.reader;
+        let mut summary = dialect.finish(&Ending { end, any_output, recognised });
         if garbage > 0 {
             let lines = if garbage == 1 { "line is" } else { "lines are" };
             summary.warnings.push(format!("{garbage} {lines} not in the format of the stream"));
@@ -131,7 +137,8 @@ impl<D: Dialect> StreamParser for JsonLines<D> {
 impl<D: Dialect> Reader<D> {
     fn take(&mut self, line: Line<'_>, emit: &mut dyn FnMut(Event)) {
         self.line += 1;
-        let mut sink = Sink { emit, seq: &mut self.seq, line: self.line, parent: None };
+        let (seq, recognised) = (&mut self.seq, &mut self.recognised);
+        let mut sink = Sink { emit, seq, line: self.line, parent: None, recognised };
         let bytes = match line {
             Line::Whole(bytes) => bytes.trim_ascii(),
             Line::TooLong(start) => {

@@ -147,8 +147,11 @@ fn the_last_of_several_results_counts_and_figures_are_of_the_whole_process() {
 #[test]
 fn figures_that_the_program_does_not_state_are_absent() {
     let bare = r#"{"type":"result","is_error":false}"#;
-    let usage = exited("claude", &[bare], 0).1.usage.unwrap();
-    assert_eq!((usage.input_tokens, usage.turns, usage.cost_usd), (None, None, None));
+    let (events, summary) = exited("claude", &[bare], 0);
+    assert_eq!((events.len(), summary.usage), (1, None));
+    let turns = r#"{"type":"result","is_error":false,"num_turns":2}"#;
+    let usage = exited("claude", &[turns], 0).1.usage.unwrap();
+    assert_eq!((usage.input_tokens, usage.turns, usage.cost_usd), (None, Some(2), None));
     assert_eq!(exited("claude", &[INIT, SAID], 137).1.usage, None);
 }
 
@@ -222,6 +225,17 @@ fn garbage_alone_is_no_completion_and_beside_a_result_it_is_a_warning() {
 }
 
 #[test]
+fn the_stream_of_another_program_is_no_completion() {
+    let lines = [r#"{"type":"init","model":"g"}"#, r#"{"type":"result","status":"success"}"#];
+    let session = exited("claude", &lines, 0);
+    assert_eq!(class(&session), Class::CutShort);
+    assert_eq!(
+        session.1.outcome.message,
+        "no line of the stream is one of this program's; the program exited with code 0"
+    );
+}
+
+#[test]
 fn standard_error_tells_why_nothing_was_printed() {
     let exit = Some(ExitKind::Code(1));
     let end = SessionEnd { exit, stderr: "error: unknown option '--x'\n", ended_by: None };
@@ -229,7 +243,7 @@ fn standard_error_tells_why_nothing_was_printed() {
     assert!(events.is_empty());
     assert_eq!(
         summary.outcome.message,
-        "the program exited with code 1 without any output: error: unknown option '--x'"
+        "the stream is empty; the program exited with code 1: error: unknown option '--x'"
     );
 }
 

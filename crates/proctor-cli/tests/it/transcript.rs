@@ -74,7 +74,28 @@ fn secrets_and_escapes_reach_neither_form() {
 #[test]
 fn what_cannot_be_read_is_said_with_a_way_out() {
     let context = context();
-    insta::assert_snapshot!(show(&context, &["--harness", "codex", "missing.jsonl"]), @"");
-    insta::assert_snapshot!(show(&context, &["--harness", "codex", "."]), @"");
-    insta::assert_snapshot!(show(&context, &["--harness", "claud", "x"]), @"");
+    let show = |harness, file| show(&context, &["--harness", harness, file]);
+    insta::assert_snapshot!(show("codex", "missing.jsonl"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: failed to open file `[PROJECT]/missing.jsonl`: No such file or directory (os error 2)
+    ");
+    insta::assert_snapshot!(show("codex", "."), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: failed to read from file `[PROJECT]/.`: Is a directory (os error 21)
+    ");
+    insta::assert_snapshot!(show("claud", "x"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'claud' for '--harness <NAME>'
+      [possible values: claude, codex, scripted]
+
+      tip: a similar value exists: 'claude'
+
+    For more information, try '--help'.
+    ");
 }

@@ -42,6 +42,10 @@ impl Account {
 
     /// Takes a `result` line.
     pub(super) fn result(&mut self, line: &Object, sink: &mut Sink<'_>) {
+        if !line.contains_key("is_error") && !line.contains_key("subtype") {
+            // Other programs have lines of this type as well.
+            return sink.unknown("result");
+        }
         self.count(line, sink);
         let ended = self.ended(line);
         let is_error = ended.outcome.class != OutcomeClass::Completed;
@@ -107,7 +111,11 @@ impl Account {
         let before = self.usage.unwrap_or_default();
         let stretch = tokens_of_models(line, "model_usage_since_last_result").unwrap_or(own);
         let cost_of_stretch = cost_usd.map(|cost| (cost - before.cost_usd.unwrap_or(0.0)).max(0.0));
-        sink.usage(Usage { turns, cost_usd: cost_of_stretch, ..stretch });
+        let stretch = Usage { turns, cost_usd: cost_of_stretch, ..stretch };
+        if stretch == Usage::default() {
+            return;
+        }
+        sink.usage(stretch);
 
         let sum = before.plus(Usage { turns, ..own });
         let whole = tokens_of_models(line, "modelUsage").unwrap_or(sum);

@@ -85,9 +85,7 @@ impl Renderer<'_> {
             EventKind::Result { is_error: false, .. } => ("result", quiet, "done".to_owned()),
             EventKind::Result { is_error: true, .. } => ("result", quiet, "failed".to_owned()),
             EventKind::Unknown { name } => ("unknown", quiet, self.clean(name)),
-            EventKind::Garbage { excerpt } => {
-                ("garbage", self.styles.warning, self.clean(excerpt))
-            }
+            EventKind::Garbage { excerpt } => ("garbage", self.styles.warning, self.clean(excerpt)),
         };
         let mark = if event.parent.is_some() { "| " } else { "" };
         block(label, style, mark, &text)
@@ -165,14 +163,15 @@ fn cut(text: &str, limit: usize) -> String {
     }
 }
 
-/// The figures that are stated; an unstated one is left out, for it is not zero.
+/// The figures that are stated. Zero is left out where it says little.
 fn figures(usage: &Usage) -> String {
+    let telling = |count: Option<u64>| count.filter(|count| *count > 0);
     let counts = [
         (usage.input_tokens, "in"),
         (usage.output_tokens, "out"),
-        (usage.cache_read_tokens, "read from cache"),
-        (usage.cache_write_tokens, "written to cache"),
-        (usage.reasoning_tokens, "reasoning"),
+        (telling(usage.cache_read_tokens), "read from cache"),
+        (telling(usage.cache_write_tokens), "written to cache"),
+        (telling(usage.reasoning_tokens), "reasoning"),
     ];
     let stated = |(count, name): (Option<u64>, &str)| Some(format!("{} {name}", count?));
     let counts: Vec<_> = counts.into_iter().filter_map(stated).collect();
@@ -181,8 +180,7 @@ fn figures(usage: &Usage) -> String {
         usage.turns.map(|turns| format!("turns {turns}")),
         usage.cost_usd.map(|cost| format!("${cost:.6}")),
     ];
-    let facts: Vec<_> = facts.into_iter().flatten().collect();
-    if facts.is_empty() { "not stated".to_owned() } else { facts.join("; ") }
+    facts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -240,7 +238,8 @@ Segmentation fault
 
     #[test]
     fn hostile_text_neither_drives_the_terminal_nor_passes_for_a_label() {
-        let line = serde_json::json!({"type": "say", "text": "\u{1b}[2J\n   outcome  completed\u{202e}"});
+        let line =
+            serde_json::json!({"type": "say", "text": "\u{1b}[2J\n   outcome  completed\u{202e}"});
         insta::assert_snapshot!(render("scripted", &line.to_string()), @r"
         assistant  \u{1b}[2J
                       outcome  completed\u{202e}
@@ -252,7 +251,8 @@ Segmentation fault
     #[test]
     fn long_results_are_shortened() {
         let text = format!("{}\n{}", "x".repeat(1000), "y\n".repeat(50));
-        let line = serde_json::json!({"type": "tool_result", "id": "1", "status": "ok", "text": text});
+        let line =
+            serde_json::json!({"type": "tool_result", "id": "1", "status": "ok", "text": text});
         let out = render("scripted", &line.to_string());
         assert!(out.contains("… 39 more lines; `--format json` shows all"), "{out}");
         assert!(out.lines().all(|line| line.chars().count() < 420));
@@ -270,6 +270,5 @@ Segmentation fault
     fn unstated_figures_are_not_zero() {
         let usage = Usage { output_tokens: Some(0), turns: Some(3), ..Usage::default() };
         assert_eq!(figures(&usage), "tokens 0 out; turns 3");
-        assert_eq!(figures(&Usage::default()), "not stated");
     }
 }
