@@ -11,6 +11,10 @@ use crate::lines::{Line, LineSplitter, MAX_LINE_BYTES};
 /// The most events that one session gives. What comes later still counts for the outcome.
 pub const MAX_EVENTS: u64 = 1_000_000;
 
+/// The most calls without a result that are remembered, so that a stream of nothing else does not
+/// fill the memory.
+pub(crate) const MAX_OPEN_CALLS: usize = 100_000;
+
 /// Characters of a garbage line that its event shows.
 const GARBAGE_EXCERPT: usize = 200;
 

@@ -62,7 +62,7 @@ impl Account {
         let completed = outcome.class == OutcomeClass::Completed;
         let strange_reason =
             reason.filter(|reason| completed && *reason != "completed").map(str::to_owned);
-        Ended { outcome, text: text.filter(|_| !is_error), strange_reason }
+        Ended { outcome, text: text.filter(|_| completed), strange_reason }
     }
 
     fn outcome(&self, line: &Object, is_error: bool, reason: Option<&str>) -> Outcome {

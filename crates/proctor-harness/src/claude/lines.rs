@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ending::{self, Account};
 use crate::adapter::SessionSummary;
 use crate::json::{self, Object};
-use crate::stream::{Dialect, Ending, Sink};
+use crate::stream::{Dialect, Ending, MAX_OPEN_CALLS, Sink};
 use crate::tools;
 
 /// `model` of the messages that the program writes itself in place of an answer.
@@ -61,7 +61,9 @@ impl Lines {
                 message: json::owned(line, "error").unwrap_or_default(),
             }),
             "permission_denied" => {
-                if let Some(id) = json::owned(line, "tool_use_id") {
+                if let Some(id) = json::owned(line, "tool_use_id")
+                    && self.denied.len() < MAX_OPEN_CALLS
+                {
                     self.denied.insert(id);
                 }
                 let tool = json::text(line, "tool_name").unwrap_or("a tool");

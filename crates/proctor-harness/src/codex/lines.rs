@@ -10,7 +10,7 @@ use crate::adapter::SessionSummary;
 use crate::conclude::conclude;
 use crate::failure::{Failure, classify};
 use crate::json::{self, Object};
-use crate::stream::{Dialect, Ending, Sink};
+use crate::stream::{Dialect, Ending, MAX_OPEN_CALLS, Sink};
 
 /// What standard error says when the sandbox's helpers could not be set up. Every command then
 /// dies at once, mostly without an event, and the turn still completes with exit code 0.
@@ -137,7 +137,9 @@ impl Lines {
             sink.event(EventKind::ToolCall { id: id.clone(), name, action, input });
         }
         if !completed {
-            self.begun.insert(id);
+            if self.begun.len() < MAX_OPEN_CALLS {
+                self.begun.insert(id);
+            }
             return;
         }
         self.begun.remove(&id);
