@@ -4,6 +4,7 @@
 //! string without escapes. It is what recorded runs are read into, compared in and echoed from.
 
 mod canonical;
+pub mod go;
 mod number;
 
 use std::borrow::Cow;

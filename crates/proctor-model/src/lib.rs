@@ -9,6 +9,7 @@ pub mod check;
 pub mod conformance;
 pub mod diagnostic;
 pub mod digest;
+pub mod eval;
 pub mod event;
 pub mod exit;
 pub mod json;

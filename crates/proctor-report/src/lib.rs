@@ -6,6 +6,7 @@
 
 pub mod conformance;
 mod inert;
+pub mod score;
 mod styles;
 
 pub use inert::{inert, inert_json};

@@ -6,4 +6,5 @@
 
 pub mod conformance;
 pub mod pool;
+pub mod score;
 pub mod session;

@@ -434,37 +434,43 @@ pub struct SelfTest {
 }
 
 /// How the verdicts of runs agree with labels given to them by somebody else.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Agreement {
-    /// Runs that pass and are labelled `pass`.
-    pub pass_pass: u64,
-    /// Runs that pass and are labelled `fail`.
-    pub pass_fail: u64,
-    /// Runs that fail and are labelled `pass`.
-    pub fail_pass: u64,
-    /// Runs that fail and are labelled `fail`.
-    pub fail_fail: u64,
-    /// Labelled runs that are `unknown` or `error`: in no rate.
-    pub undecided: u64,
+    /// How many labelled runs came to each verdict, worst verdict last.
+    pub table: Vec<LabelRow>,
     /// Runs without a label.
     pub unlabelled: u64,
     /// Labels without a run.
     pub unused: u64,
-    /// Cohen's kappa; null when chance alone already explains everything, or nothing was compared.
-    pub kappa: Option<f64>,
-    /// How many of the compared runs agree.
-    pub agree: Rate,
-    /// How many of the runs that pass are labelled `pass`.
-    pub pass_is_right: Rate,
-    /// How many of the runs that fail are labelled `fail`.
-    pub fail_is_right: Rate,
+    /// Cohen's kappa of the runs that passed or failed; null when there are none or chance alone
+    /// gives full agreement.
+    pub kappa: Estimate,
+    /// The share of the runs that passed or failed of which the verdict is the label.
+    pub agree: Estimate,
+    /// The share of the passes that are labelled `pass`.
+    pub pass_is_right: Estimate,
+    /// The share of the fails that are labelled `fail`.
+    pub fail_is_right: Estimate,
 }
 
-/// A share with its 95 % Wilson interval; all null when it is a share of nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Rate {
-    /// The share.
-    pub rate: Option<f64>,
+/// The labelled runs with one verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LabelRow {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Runs that are labelled as right.
+    pub labelled_pass: u64,
+    /// Runs that are labelled as wrong.
+    pub labelled_fail: u64,
+}
+
+/// A figure with its 95 % interval, to four digits; all null when there is nothing to estimate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// The figure.
+    pub value: Option<f64>,
     /// The lower end of the interval.
     pub low: Option<f64>,
     /// The upper end of the interval.

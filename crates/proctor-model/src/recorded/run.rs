@@ -14,6 +14,9 @@ use crate::json::{Json, Number};
 /// The key under which a fixture says what its run is meant to score, for the self-test.
 pub const INTENDED_VERDICT: &str = "intendedVerdict";
 
+/// The most values that `mustContain` or `mustNotContain` may list.
+pub const MAX_NEEDLES: usize = 10_000;
+
 /// A fixture together with what a system under test answered.
 #[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
 #[schemars(rename_all = "camelCase", deny_unknown_fields, title = "fixture-run v1")]
@@ -297,6 +300,7 @@ impl JsonSchema for Needles {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "array",
+            "maxItems": MAX_NEEDLES,
             "items": {
                 "anyOf": [
                     { "type": "string", "pattern": r"\S" },
