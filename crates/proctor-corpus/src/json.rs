@@ -322,6 +322,16 @@ mod tests {
 
     proptest::proptest! {
         #[test]
+        fn no_text_makes_the_reader_panic(text in "([\\[\\]{}:,\"/*\\\\]|true|1e|é|\n|\\PC)*") {
+            for dialect in [Dialect::Strict, Dialect::Commented] {
+                if let Ok(json) = Json::parse(&text, dialect) {
+                    let rewritten = json.to_indented();
+                    proptest::prop_assert_eq!(Json::parse(&rewritten, Dialect::Strict).unwrap(), json);
+                }
+            }
+        }
+
+        #[test]
         fn rewriting_agrees_with_another_reader(value in value()) {
             let text = value.to_string();
             let rewritten = rewrite(&text);

@@ -183,9 +183,10 @@ impl Corpus {
             }
         }
         if unconstrained > 0 {
+            let rules = if unconstrained == 1 { "rule" } else { "rules" };
             notes.push(format!(
-                "no language is selected, so {unconstrained} rules for C# or TypeScript are \
-                 installed as well; `--compat` leaves them out, as the Cratis CLI does"
+                "no language is selected, so {unconstrained} {rules} for C# or TypeScript came \
+                 along; `--compat` leaves such rules out, as the Cratis CLI does"
             ));
         }
         Ok(rules)

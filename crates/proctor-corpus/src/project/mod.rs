@@ -93,7 +93,16 @@ pub fn install(
     corpus: &Corpus,
     request: &InstallRequest,
 ) -> Result<InstallReport, InstallError> {
-    let (_lock, mut notes) = begin(project, request.dry_run)?;
+    let (_lock, notes) = begin(project, request.dry_run)?;
+    install_locked(project, corpus, request, notes)
+}
+
+fn install_locked(
+    project: &Utf8Path,
+    corpus: &Corpus,
+    request: &InstallRequest,
+    mut notes: Vec<String>,
+) -> Result<InstallReport, InstallError> {
     let slice = corpus.slice(&request.selection, request.compat)?;
     if request.selection.harnesses.is_empty() {
         notes.push("no harness is selected, so no links are made".to_owned());
@@ -114,8 +123,10 @@ pub fn update(
     force: bool,
     dry_run: bool,
 ) -> Result<InstallReport, InstallError> {
+    let (_lock, notes) = begin(project, dry_run)?;
     let selection = require_config(&Tree::new(project))?.selection;
-    install(project, corpus, &InstallRequest { selection, compat, force, dry_run })
+    let request = InstallRequest { selection, compat, force, dry_run };
+    install_locked(project, corpus, &request, notes)
 }
 
 /// Removes what was installed, and leaves the project's choice, its own files and directories.

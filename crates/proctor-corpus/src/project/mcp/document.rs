@@ -171,9 +171,8 @@ impl Document {
 
     fn append_toml(&mut self, collection: &str, id: &str, value: &Json) {
         let newline = self.newline();
-        if !self.text.ends_with("\n\n") && !self.text.ends_with("\n\r\n") {
-            self.text.push_str(newline);
-        }
+        // Always, so that a removal knows which empty line is not the user's.
+        self.text.push_str(newline);
         self.text.push_str(&toml_table(collection, id, value, newline));
     }
 
@@ -277,4 +276,100 @@ fn toml_string(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn document(path: &str, text: &str) -> Result<Document, InstallError> {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join(path), text).unwrap();
+        Document::read(&Tree::new(Utf8Path::from_path(temp.path()).unwrap()), path)
+    }
+
+    fn server(command: &str) -> Json {
+        Json::Object(vec![
+            ("command".to_owned(), Json::String(command.to_owned())),
+            ("args".to_owned(), Json::strings(&["a \"b\"", "c\\d\n"])),
+        ])
+    }
+
+    /// Adds, replaces and removes a member, and gives the three texts.
+    fn round(path: &str, text: &str) -> Result<[String; 3], InstallError> {
+        let mut document = document(path, text)?;
+        if document.get("servers", "tea")?.is_some() {
+            return Ok(std::array::from_fn(|_| text.to_owned()));
+        }
+        let mut texts = Vec::new();
+        let (one, two) = (server("one"), server("two"));
+        assert!(document.set("servers", "tea", None, &one)?);
+        assert!(document.get("servers", "tea")?.unwrap().same_as(&one));
+        texts.push(document.text.clone());
+        assert!(document.set("servers", "tea", Some(&one), &two)?);
+        assert!(document.get("servers", "tea")?.unwrap().same_as(&two));
+        texts.push(document.text.clone());
+        assert!(document.remove("servers", "tea", &two)?);
+        assert_eq!(document.get("servers", "tea")?, None);
+        texts.push(document.text);
+        Ok(texts.try_into().unwrap())
+    }
+
+    #[test]
+    fn members_come_and_go_and_the_rest_stays() {
+        for text in [
+            "{}",
+            "{\"servers\": {\"milk\": 1}}",
+            "{\n  \"servers\": {\n    \"milk\": 1, // cold\n  }\n}\n",
+            "/* a */ {\"x\": [1, 2], /* b */ }",
+        ] {
+            let [_, _, last] = round("s.json", text).unwrap();
+            let read = |text| Json::parse(text, Dialect::Commented).unwrap();
+            let (before, mut after) = (read(text), read(last.as_str()));
+            if before.get("servers").is_none()
+                && let Json::Object(members) = &mut after
+            {
+                members.retain(|(name, _)| name != "servers");
+            }
+            assert!(before.same_as(&after), "{text:?} became {last:?}");
+            for comment in ["// cold", "/* a */", "/* b */"] {
+                assert_eq!(text.contains(comment), last.contains(comment), "{last:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn tables_come_and_go_and_every_other_byte_stays() {
+        for text in
+            ["", "a = 1\n", "a = 1\n\n", "# c\r\n[servers.milk]\r\nx = 'y'\r\n", "[servers]\n"]
+        {
+            assert_eq!(round("s.toml", text).unwrap()[2], text, "{text:?}");
+        }
+        let mut found = document("s.toml", "a = 1\n").unwrap();
+        found.set("servers", "tea", None, &server("one")).unwrap();
+        found.text.push_str("\n[other]\nb = 2\n");
+        assert!(found.remove("servers", "tea", &server("one")).unwrap());
+        assert_eq!(found.text, "a = 1\n\n\n[other]\nb = 2\n");
+    }
+
+    #[test]
+    fn a_table_laid_out_anew_is_left_to_its_author() {
+        let mut found = document("s.toml", "[servers]\ntea = {command = \"one\"}\n").unwrap();
+        let one = Json::Object(vec![("command".to_owned(), Json::String("one".to_owned()))]);
+        assert!(found.get("servers", "tea").unwrap().unwrap().same_as(&one));
+        assert!(!found.remove("servers", "tea", &one).unwrap());
+        assert!(!found.set("servers", "tea", Some(&one), &server("two")).unwrap());
+        assert!(found.step("s.toml".to_owned()).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_an_edit_panic(text in "([\\[\\]{}:,.=\"'/*#\\\\]|servers|tea|1| |\n)*") {
+            for path in ["s.json", "s.toml"] {
+                // Errors are fine: most of these texts are no documents.
+                let _ = round(path, &text);
+            }
+        }
+    }
 }

@@ -107,7 +107,7 @@ fn no_language_means_any_language_unless_compatibility_is_asked_for() {
     let bench = Bench::new();
     let report = bench.install(&request("codex", "cratis/application/x", "")).unwrap();
     assert!(bench.paths().contains("rules/csharp.md") && bench.paths().contains("rules/app.md"));
-    insta::assert_snapshot!(report.notes.join("\n"), @"no language is selected, so 1 rules for C# or TypeScript are installed as well; `--compat` leaves them out, as the Cratis CLI does");
+    insta::assert_snapshot!(report.notes.join("\n"), @"no language is selected, so 1 rule for C# or TypeScript came along; `--compat` leaves such rules out, as the Cratis CLI does");
     let strict = InstallRequest { compat: Compat::Reference, ..request("codex", "tea", "") };
     let report = bench.install(&strict).unwrap();
     assert!(report.notes.is_empty());
