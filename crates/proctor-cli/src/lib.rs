@@ -17,6 +17,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use proctor_model::ExitCode as Code;
+use proctor_sandbox::launcher;
 
 use crate::args::Cli;
 use crate::context::Context;
@@ -33,9 +34,9 @@ pub fn command() -> clap::Command {
 /// is the small process that stands over each child, and `__agent` is the built-in scripted agent.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
-    match args.get(1).and_then(|arg| arg.to_str()) {
-        Some("__launch") => return exit(proctor_sandbox::launcher::main(&args[2..])),
-        Some("__agent") => return exit(proctor_scripted::main(&args[2..])),
+    match args.get(1..) {
+        Some([form, rest @ ..]) if form == launcher::ARGUMENT => return exit(launcher::main(rest)),
+        Some([form, rest @ ..]) if form == "__agent" => return exit(proctor_scripted::main(rest)),
         _ => {}
     }
     install_panic_message();

@@ -69,7 +69,11 @@ mod tests {
         NonZeroUsize::new(n).unwrap()
     }
 
-    fn results(count: usize, n: usize, work: impl Fn(usize) -> usize + Sync) -> Vec<(usize, usize)> {
+    fn results(
+        count: usize,
+        n: usize,
+        work: impl Fn(usize) -> usize + Sync,
+    ) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
         run(
             count,

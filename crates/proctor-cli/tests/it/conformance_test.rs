@@ -167,7 +167,7 @@ fn a_deadline_ends_the_whole_tree() {
         "agent.yaml",
         &format!(
             "steps:\n  - ignore: [TERM]\n  - spawn: {{run: [sh, -c, \"sleep 4; touch {mark}\"], \
-             setsid: true, double_fork: true, keep_pipes: true}}\n  - stall:\n"
+             setsid: true, double_fork: true, keep_pipes: true}}\n  - stall\n"
         ),
     );
     let (code, report) = report(&context, &["--harnesses", "scripted"]);
@@ -194,7 +194,7 @@ fn anyone_mentions(text: &str) -> bool {
 fn silence_is_a_stall() {
     let context = context();
     write_fixture(&context, "silent", json!({"bounds": {"timeout_seconds": 60}}));
-    write_file(&context, "silent", "agent.yaml", "steps:\n  - say: hm\n  - stall:\n");
+    write_file(&context, "silent", "agent.yaml", "steps:\n  - say: hm\n  - stall\n");
     let (code, report) = report(&context, &["--harnesses", "scripted", "--stall-timeout", "1"]);
     assert_eq!(code, 1);
     assert_eq!(report["results"][0]["outcome"]["class"], "stalled");

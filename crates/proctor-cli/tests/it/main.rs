@@ -1,5 +1,6 @@
 //! End-to-end tests of the binary.
 
+mod conformance_install;
 mod conformance_test;
 mod corpus;
 mod real_harness;

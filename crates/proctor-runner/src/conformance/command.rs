@@ -12,7 +12,7 @@ use crate::session::environment;
 /// What a command check gives the grader, and what the report keeps of it.
 pub(super) struct CommandRun {
     pub(super) end: CommandEnd,
-    pub(super) output: Option<CommandOutput>,
+    pub(super) output: CommandOutput,
 }
 
 /// Runs a command directly, without a shell, in the workspace, until the trial's deadline.
@@ -22,9 +22,8 @@ pub(super) fn run_command(
     run: &[String],
     deadline: Instant,
 ) -> CommandRun {
-    let Some((program, args)) = run.split_first() else {
-        return CommandRun { end: CommandEnd::NotFound { program: String::new() }, output: None };
-    };
+    // A valid fixture names an executable; an empty name is not found below.
+    let (program, args) = run.split_first().map_or(("", run), |(first, rest)| (first.as_str(), rest));
     let env = environment(settings.env, room);
     let spawn = Spawn {
         program: program.into(),
@@ -39,23 +38,22 @@ pub(super) fn run_command(
         Stream::Err => stderr.push(bytes),
     };
     let limits = Limits::until(deadline);
-    let (end, exit_code) =
-        match settings.launcher.run(&spawn, &limits, settings.cancel, &mut sink) {
-            Ok(finished) => match finished.ending {
-                Ending::Exited(code) => (CommandEnd::Exited(code), Some(code)),
-                Ending::Signaled(signal) => (CommandEnd::Signaled(signal), None),
-                Ending::TimedOut | Ending::Stalled(_) | Ending::Cancelled => {
-                    (CommandEnd::TimedOut, None)
-                }
-            },
-            Err(SpawnError::NotFound { .. }) => {
-                (CommandEnd::NotFound { program: program.clone() }, None)
+    let (end, exit_code) = match settings.launcher.run(&spawn, &limits, settings.cancel, &mut sink)
+    {
+        Ok(finished) => match finished.ending {
+            Ending::Exited(code) => (CommandEnd::Exited(code), Some(code)),
+            Ending::Signaled(signal) => (CommandEnd::Signaled(signal), None),
+            Ending::TimedOut | Ending::Stalled(_) | Ending::Cancelled => {
+                (CommandEnd::TimedOut, None)
             }
-            Err(other) => (CommandEnd::NotStarted { reason: other.to_string() }, None),
-        };
+        },
+        Err(SpawnError::NotFound { .. }) => {
+            (CommandEnd::NotFound { program: program.to_owned() }, None)
+        }
+        Err(other) => (CommandEnd::NotStarted { reason: other.to_string() }, None),
+    };
     let truncated = stdout.truncated() || stderr.truncated();
     let keep = |capture: Capture| settings.redactor.text(&capture.into_text()).into_owned();
-    let output =
-        CommandOutput { exit_code, stdout: keep(stdout), stderr: keep(stderr), truncated };
-    CommandRun { end, output: Some(output) }
+    let output = CommandOutput { exit_code, stdout: keep(stdout), stderr: keep(stderr), truncated };
+    CommandRun { end, output }
 }

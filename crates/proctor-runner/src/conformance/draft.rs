@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proctor_model::conformance::fixture::{Fixture, Phase};
 use proctor_model::conformance::report::{
-    Bounds, CheckRow, ObservedLoad, LoadStatus, ResultPhase, Selection, TrialResult, Unknown,
+    Bounds, CheckRow, LoadStatus, ObservedLoad, ResultPhase, Selection, TrialResult, Unknown,
 };
 use proctor_model::{Bound, CheckStatus, Diagnostics};
 
@@ -27,8 +27,9 @@ pub(super) struct Draft {
 impl Draft {
     /// A draft with every check of the fixture marked as not run.
     pub(super) fn new(settings: &Settings<'_>, fixture: &Fixture, harness: &str) -> Self {
-        let timeout = lower(Some(fixture.bounds.timeout.unwrap_or(DEFAULT_TIMEOUT)), settings.timeout)
-            .unwrap_or(DEFAULT_TIMEOUT);
+        let timeout =
+            lower(Some(fixture.bounds.timeout.unwrap_or(DEFAULT_TIMEOUT)), settings.timeout)
+                .unwrap_or(DEFAULT_TIMEOUT);
         let result = TrialResult {
             fixture: fixture.name.clone(),
             harness: Some(harness.to_owned()),

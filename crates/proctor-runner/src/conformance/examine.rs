@@ -1,6 +1,6 @@
 //! `proctor conformance test` as a library call: from options to a report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use nix::unistd::getuid;
 use proctor_corpus::{Compat, Corpus, CorpusError, InstallError, Modified, ProjectConfig};
 use proctor_formats::conformance::{DiscoverError, Discovery, discover};
 use proctor_model::conformance::report::{Mode, Report, Selection, Source};
-use proctor_model::nearest;
+use proctor_model::{Diagnostic, nearest};
 use proctor_redact::Redactor;
 use proctor_sandbox::{Cancel, Launcher, RoomError, Rooms};
 
@@ -147,6 +147,19 @@ struct Prepared {
     planned: Vec<Planned>,
 }
 
+impl Prepared {
+    /// Likely slips in the root, and in the valid fixtures that are planned; mistakes of invalid
+    /// ones stand in their results.
+    fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
+        let planned: BTreeSet<usize> =
+            self.planned.iter().map(|planned| planned.candidate).collect();
+        let fixtures =
+            planned.into_iter().map(|candidate| &self.discovery.fixtures[candidate].parsed);
+        let valid = fixtures.filter(|parsed| parsed.fixture.is_some());
+        self.discovery.warnings.0.iter().chain(valid.flat_map(|parsed| &parsed.diagnostics.0))
+    }
+}
+
 /// Plans and runs, and tells `observe` what happens; the plan's length comes first.
 pub fn examine(
     options: &Options,
@@ -182,22 +195,26 @@ pub fn examine(
     let mut tell = |event| observe(Progress::Event(event));
     let finished = run(&settings, fixtures, &prepared.planned, &mut tell);
 
-    let mut warnings: Vec<String> =
-        prepared.discovery.warnings.0.iter().map(ToString::to_string).collect();
+    let mut warnings: Vec<String> = prepared.warnings().map(ToString::to_string).collect();
     warnings.extend(reaped.failures.iter().map(|failure| format!("left over: {failure}")));
     warnings.extend(finished.notes);
     if finished.unfinished > 0 {
         let planned = prepared.planned.len();
-        warnings.push(format!("interrupted: {} of {planned} runs did not finish", finished.unfinished));
+        warnings
+            .push(format!("interrupted: {} of {planned} runs did not finish", finished.unfinished));
     }
-    let source = Source {
-        kind: prepared.source_kind.to_owned(),
-        revision: prepared.corpus.revision(),
-    };
+    let source =
+        Source { kind: prepared.source_kind.to_owned(), revision: prepared.corpus.revision() };
     let known_fixtures: Vec<String> = fixtures.iter().map(|f| f.name.clone()).collect();
     let unknown = |name: &&String| !known_fixtures.contains(name);
     Ok(Examined {
-        report: Report::new(prepared.mode, source, machine.redactor.skipped(), warnings, finished.results),
+        report: Report::new(
+            prepared.mode,
+            source,
+            machine.redactor.skipped(),
+            warnings,
+            finished.results,
+        ),
         unfinished: finished.unfinished,
         unknown_fixtures: options.fixtures.iter().filter(unknown).cloned().collect(),
         known_fixtures,
@@ -278,14 +295,14 @@ fn request(
     let (configured, invoking) = match config {
         Some(config) => (
             config.selection.harnesses,
-            Selection { profiles: config.selection.profiles, languages: config.selection.languages },
+            Selection {
+                profiles: config.selection.profiles,
+                languages: config.selection.languages,
+            },
         ),
         None => (
             offered.harnesses.clone(),
-            Selection {
-                profiles: offered.profiles.clone(),
-                languages: offered.languages.clone(),
-            },
+            Selection { profiles: offered.profiles.clone(), languages: offered.languages.clone() },
         ),
     };
     Request {

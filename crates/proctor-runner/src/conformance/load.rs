@@ -31,10 +31,8 @@ struct Expected {
 impl Loads {
     /// Starts to follow `expected`, right after the installation of `slice`.
     pub(super) fn new(workspace: &Utf8Path, slice: &Slice, expected: &[String]) -> Self {
-        let workspace =
-            workspace.canonicalize_utf8().unwrap_or_else(|_| workspace.to_owned());
-        let installed: BTreeSet<Utf8PathBuf> =
-            slice
+        let workspace = workspace.canonicalize_utf8().unwrap_or_else(|_| workspace.to_owned());
+        let installed: BTreeSet<Utf8PathBuf> = slice
             .files()
             .iter()
             .map(|file| workspace.join(MANAGED_DIRECTORY).join(file.destination()))

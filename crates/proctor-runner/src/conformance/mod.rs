@@ -10,7 +10,5 @@ mod run;
 mod transcript;
 mod trial;
 
-pub use examine::{
-    CorpusChoice, Examined, ExamineError, Machine, Options, Progress, examine,
-};
+pub use examine::{CorpusChoice, ExamineError, Examined, Machine, Options, Progress, examine};
 pub use run::{Event, Finished, Settings, TrialPhase, run};

@@ -86,7 +86,8 @@ pub fn plan(
     candidates: &[Candidate<'_>],
     has_adapter: impl Fn(&str) -> bool,
 ) -> Vec<Planned> {
-    let wanted = |name: &str| request.fixtures.is_empty() || request.fixtures.iter().any(|f| f == name);
+    let wanted =
+        |name: &str| request.fixtures.is_empty() || request.fixtures.iter().any(|f| f == name);
     let mut planned = Vec::new();
     for (candidate, found) in candidates.iter().enumerate().filter(|(_, c)| wanted(c.name)) {
         let Some(fixture) = found.fixture else {
@@ -147,7 +148,8 @@ fn selection(request: &Request, fixture: &Fixture) -> Result<Selection, String> 
         if dimension == "languages" && invoking.is_empty() {
             return Ok(declared.to_vec());
         }
-        let both: Vec<String> = declared.iter().filter(|id| invoking.contains(id)).cloned().collect();
+        let both: Vec<String> =
+            declared.iter().filter(|id| invoking.contains(id)).cloned().collect();
         if both.is_empty() {
             return Err(format!("no overlap with the configured {dimension}"));
         }
@@ -254,7 +256,10 @@ mod tests {
         else {
             panic!("must run")
         };
-        assert_eq!((selection.profiles, selection.languages), (strings(&["z"]), strings(&["csharp"])));
+        assert_eq!(
+            (selection.profiles, selection.languages),
+            (strings(&["z"]), strings(&["csharp"]))
+        );
     }
 
     #[test]

@@ -180,11 +180,8 @@ impl<'a> Slices<'a> {
         selection: &Selection,
         harness: Option<&str>,
     ) -> Result<Arc<Slice>, CorpusError> {
-        let key = (
-            selection.profiles.clone(),
-            selection.languages.clone(),
-            harness.map(str::to_owned),
-        );
+        let key =
+            (selection.profiles.clone(), selection.languages.clone(), harness.map(str::to_owned));
         // A panic elsewhere leaves the map whole: entries are only ever added.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slice) = known.get(&key) {

@@ -29,7 +29,11 @@ struct Lane {
 
 impl Transcript {
     /// Opens the files `<fixture>.<harness>.jsonl` and `.stderr.txt`.
-    pub(super) fn create(settings: &Settings<'_>, fixture: &str, harness: &str) -> io::Result<Self> {
+    pub(super) fn create(
+        settings: &Settings<'_>,
+        fixture: &str,
+        harness: &str,
+    ) -> io::Result<Self> {
         let Some(folder) = settings.transcripts else {
             return Ok(Self { stdout: None, stderr: None });
         };
@@ -75,9 +79,13 @@ impl Lane {
 
     fn close(self) -> io::Result<Utf8PathBuf> {
         drop(self.pipe);
-        let written = self.writer.join().unwrap_or_else(|_| Err(io::Error::other("writer panicked")));
+        let written =
+            self.writer.join().unwrap_or_else(|_| Err(io::Error::other("writer panicked")));
         written.map_err(|error| {
-            io::Error::new(error.kind(), format!("the transcript {} was not kept: {error}", self.path))
+            io::Error::new(
+                error.kind(),
+                format!("the transcript {} was not kept: {error}", self.path),
+            )
         })?;
         Ok(self.path)
     }
@@ -90,7 +98,7 @@ fn file_name(name: &str) -> String {
 }
 
 /// Makes the folder for a run's transcripts, readable by its owner only.
-pub fn transcript_folder(parent: &Utf8Path) -> io::Result<Utf8PathBuf> {
+pub(super) fn transcript_folder(parent: &Utf8Path) -> io::Result<Utf8PathBuf> {
     let folder = tempfile::Builder::new().prefix("proctor-transcripts-").tempdir_in(parent)?;
     let path = folder.keep();
     Utf8PathBuf::from_path_buf(path).map_err(|path| {

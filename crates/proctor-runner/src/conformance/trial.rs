@@ -5,11 +5,11 @@ use std::time::Instant;
 use camino::{Utf8Path, Utf8PathBuf};
 use proctor_corpus::{MANAGED_DIRECTORY, Slice};
 use proctor_formats::conformance::FixtureEntry;
-use proctor_grade::Workspace;
+use proctor_grade::{CommandEnd, Verdict, Workspace};
 use proctor_harness::{Adapter, Credentials, SessionRequest};
 use proctor_model::conformance::fixture::{CheckKind, Fixture, Phase};
 use proctor_model::conformance::report::{
-    CheckRow, InstalledInstruction, ResultPhase, Selection, TrialResult,
+    InstalledInstruction, ResultPhase, Selection, TrialResult,
 };
 use proctor_model::{CheckStatus, Outcome, OutcomeClass};
 use proctor_sandbox::{Limits, Room, StageLimits, git_skeleton, stage_input};
@@ -84,7 +84,8 @@ impl Trial<'_> {
         })?;
         tell(TrialPhase::Harness);
         git_skeleton(room.workspace().as_std_path()).map_err(error)?;
-        let mut loads = Loads::new(room.workspace(), &slice, &self.fixture.expected_instruction_paths);
+        let mut loads =
+            Loads::new(room.workspace(), &slice, &self.fixture.expected_instruction_paths);
         let session = self.session(draft, &room, adapter, deadline, &mut loads);
         draft.result_mut().observed_load = loads.into_rows();
         session?;
@@ -107,10 +108,11 @@ impl Trial<'_> {
                 input.as_std_path(),
                 room.workspace().as_std_path(),
                 &StageLimits::default(),
-            ).map_err(error)?;
+            )
+            .map_err(error)?;
         }
         // The built-in agent has no integration files of its own.
-        let integration = adapter.map_or(Some(self.harness), Adapter::corpus_harness);
+        let integration = adapter.map_or(Some(self.harness), |adapter| adapter.corpus_harness());
         let slice = self.slices.get(self.selection, integration).map_err(error)?;
         slice.install_fresh(room.workspace()).map_err(error)?;
         let result = draft.result_mut();
@@ -123,6 +125,7 @@ impl Trial<'_> {
     /// Runs the checks of a phase, in file order.
     fn checks(&self, draft: &mut Draft, room: &Room, phase: Phase, deadline: Instant) -> Step {
         let workspace = Workspace::new(room.workspace());
+        let mut cut_off = false;
         for (index, check) in self.fixture.checks.iter().enumerate() {
             if check.phase != phase {
                 continue;
@@ -130,26 +133,27 @@ impl Trial<'_> {
             if self.settings.cancel.is_cancelled() {
                 return Err(Stop::Cancelled);
             }
-            if Instant::now() >= deadline {
+            if cut_off || Instant::now() >= deadline {
                 return Err(timed_out());
             }
-            let (answer, output) = match &check.kind {
+            let row = &mut draft.result_mut().checks[index];
+            let answer = match &check.kind {
                 CheckKind::Command { run, exit_code } => {
-                    let end = run_command(self.settings, room, run, deadline);
+                    let command = run_command(self.settings, room, run, deadline);
+                    row.output = Some(command.output);
                     if self.settings.cancel.is_cancelled() {
                         return Err(Stop::Cancelled);
                     }
-                    (proctor_grade::judge_command(*exit_code, check.optional, &end.end), end.output)
+                    cut_off = command.end == CommandEnd::TimedOut;
+                    proctor_grade::judge_command(*exit_code, check.optional, &command.end)
                 }
-                _ => (proctor_grade::evaluate(check, &workspace), None),
+                _ => proctor_grade::evaluate(check, &workspace),
             };
-            let row = &mut draft.result_mut().checks[index];
             row.status = answer.status;
             row.message = self.settings.redactor.text(&answer.message).into_owned();
             row.files = answer.files;
-            row.output = output;
         }
-        Ok(())
+        if cut_off { Err(timed_out()) } else { Ok(()) }
     }
 
     /// Runs the harness and decides whether its work can be checked.
@@ -183,11 +187,12 @@ impl Trial<'_> {
             },
             cancel: settings.cancel,
         };
-        let mut transcript = Transcript::create(settings, &self.fixture.name, self.harness)
-            .map_err(error)?;
-        let evidence = session::run(adapter, &request, &surroundings, &mut transcript, &mut |event| {
-            loads.observe(&event);
-        });
+        let mut transcript =
+            Transcript::create(settings, &self.fixture.name, self.harness).map_err(error)?;
+        let evidence =
+            session::run(adapter, &request, &surroundings, &mut transcript, &mut |event| {
+                loads.observe(&event);
+            });
         let result = draft.result_mut();
         result.transcript = transcript.finish().map_err(error)?.map(Utf8PathBuf::into_string);
         let evidence = evidence.map_err(|why| match why {
@@ -256,25 +261,17 @@ fn timed_out() -> Stop {
     Stop::End(CheckStatus::Failed, "timed out".to_owned())
 }
 
-/// Ends the trial when a required check of the phase did not pass.
+/// Ends the trial unless the checks of the phase passed, or there are none.
 fn verdict(draft: &Draft, phase: Phase) -> Step {
-    let required: Vec<&CheckRow> =
-        draft.checks().iter().filter(|row| row.phase == phase && !row.optional).collect();
-    let count = |status| required.iter().filter(|row| row.status == status).count();
-    let phase = phase.as_str();
-    let (failed, errors) = (count(CheckStatus::Failed), count(CheckStatus::Error));
-    let skipped = count(CheckStatus::Skipped);
-    if errors > 0 {
-        return Err(error(format!("{errors} required {phase}-phase check(s) could not be carried out")));
+    let rows: Vec<_> = draft.checks().iter().filter(|row| row.phase == phase).collect();
+    if rows.is_empty() {
+        return Ok(());
     }
-    if failed > 0 {
-        let reason = format!("{failed} required {phase}-phase check(s) failed");
-        return Err(Stop::End(CheckStatus::Failed, reason));
+    let Verdict { status, reason } = proctor_grade::verdict(rows);
+    match reason {
+        None => Ok(()),
+        Some(reason) => Err(Stop::End(status, format!("{} phase: {reason}", phase.as_str()))),
     }
-    if skipped > 0 {
-        return Err(error(format!("{skipped} required {phase}-phase check(s) were not carried out")));
-    }
-    Ok(())
 }
 
 /// The installed Markdown files: what a model can be instructed by.

@@ -1,8 +1,9 @@
 //! `proctor conformance`: guidance corpora, their installation, and fixtures over them.
 
+mod common;
 mod install;
 mod status;
-mod test;
+pub(crate) mod test;
 mod uninstall;
 mod update;
 

@@ -8,14 +8,14 @@ use proctor_corpus::{Compat, InstallError};
 use proctor_model::ExitCode;
 use proctor_model::conformance::report::Report;
 use proctor_runner::conformance::plan::HarnessMode;
-use proctor_runner::conformance::{CorpusChoice, ExamineError, Examined, Machine, Options, examine};
+use proctor_runner::conformance::{ExamineError, Examined, Machine, Options, examine};
 
+use super::common::{NAME_A_CORPUS, choose_corpus, items};
 use crate::args::Output;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::interrupt;
 use crate::progress::ConformanceProgress;
-use crate::settings::Settings;
 
 /// Arguments of `proctor conformance test`.
 #[derive(clap::Args)]
@@ -123,19 +123,8 @@ pub(crate) fn print(report: &Report, output: Output, context: &Context) -> Resul
 
 fn options(args: &Args, context: &Context) -> Result<Options, CommandError> {
     let absolute = |path: &Utf8PathBuf| context.cwd.join(path);
-    let corpus = if let Some(path) = &args.source {
-        CorpusChoice::Named(absolute(path))
-    } else if let Some(path) = context.var("CRATIS_AI_SOURCE") {
-        CorpusChoice::Environment(context.cwd.join(path))
-    } else {
-        CorpusChoice::Settings(Settings::load(&context.cwd)?.conformance_source(&context.cwd))
-    };
-    let harnesses: Vec<String> = args
-        .harnesses
-        .iter()
-        .map(|id| id.trim().to_owned())
-        .filter(|id| !id.is_empty())
-        .collect();
+    let corpus = choose_corpus(args.source.as_ref(), context)?;
+    let harnesses = items(&args.harnesses);
     let seconds = Duration::from_secs;
     Ok(Options {
         project: context.cwd.clone(),
@@ -197,10 +186,7 @@ fn explain(error: ExamineError) -> CommandError {
         ExamineError::Modified { .. } => message
             .hint("`proctor conformance update --force` restores the files")
             .hint("`--source DIR` tests a corpus without an installation"),
-        ExamineError::NoCorpus => message.hint(
-            "name the corpus with `--source DIR`, the variable CRATIS_AI_SOURCE, or `source` under \
-             `[conformance]` in proctor.toml",
-        ),
+        ExamineError::NoCorpus => message.hint(NAME_A_CORPUS),
         ExamineError::UnknownHarness { known, .. } => {
             message.hint(format!("harnesses that can be run: {}", known.join(", ")))
         }
