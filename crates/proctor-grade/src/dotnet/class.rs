@@ -39,7 +39,10 @@ impl Set {
             return self.0.ascii >> unit & 1 == 1;
         }
         let after = self.0.ranges.partition_point(|(first, _)| *first <= unit);
-        after.checked_sub(1).and_then(|at| self.0.ranges.get(at)).is_some_and(|(_, last)| unit <= *last)
+        after
+            .checked_sub(1)
+            .and_then(|at| self.0.ranges.get(at))
+            .is_some_and(|(_, last)| unit <= *last)
     }
 
     pub(super) fn ranges(&self) -> &[(u16, u16)] {

@@ -3,7 +3,7 @@
 use super::PatternError;
 use super::ast::{Node, Place};
 use super::class::{Builder, Set};
-use super::parse::Parser;
+use super::parse::{Parser, invalid};
 use super::unicode;
 
 type Result<T> = std::result::Result<T, PatternError>;
@@ -16,7 +16,7 @@ impl Parser<'_> {
     /// What follows a `\` at `start`, outside a class.
     pub(super) fn escape(&mut self, start: usize) -> Result<Node> {
         let Some(character) = self.peek(0) else {
-            return self.invalid("a `\\` at the end", start);
+            return invalid("a `\\` at the end", start);
         };
         let place = match character {
             'A' | 'G' => Some(Place::Start),
@@ -51,7 +51,11 @@ impl Parser<'_> {
             'p' | 'P' => {
                 self.at += 1;
                 let set = self.property()?;
-                return Ok(Some(if others { Set::except(set.ranges().iter().copied()) } else { set }));
+                return Ok(Some(if others {
+                    Set::except(set.ranges().iter().copied())
+                } else {
+                    set
+                }));
             }
             _ => return Ok(None),
         };
@@ -63,7 +67,7 @@ impl Parser<'_> {
     fn property(&mut self) -> Result<Set> {
         let start = self.at;
         if !self.eat("{") {
-            return self.invalid("`\\p` without `{name}`", start);
+            return invalid("`\\p` without `{name}`", start);
         }
         let name_at = self.at;
         loop {
@@ -75,11 +79,13 @@ impl Parser<'_> {
         }
         let name = String::from_utf16_lossy(self.pattern.get(name_at..self.at).unwrap_or_default());
         if !self.eat("}") {
-            return self.invalid("`\\p{` without its `}`", start);
+            return invalid("`\\p{` without its `}`", start);
         }
-        match unicode::property(&name, self.options.ignore_case) {
-            Some(set) => Ok(set),
-            None => self.invalid(format!("unknown Unicode category or block `{name}`"), name_at),
+        let fold = self.options.ignore_case;
+        let known = self.properties.entry((name.clone(), fold));
+        match known.or_insert_with(|| unicode::property(&name, fold)) {
+            Some(set) => Ok(set.clone()),
+            None => invalid(format!("unknown Unicode category or block `{name}`"), name_at),
         }
     }
 
@@ -92,7 +98,7 @@ impl Parser<'_> {
         } else if self.eat("'") {
             '\''
         } else if keyed {
-            return self.invalid("`\\k` without `<name>`", start);
+            return invalid("`\\k` without `<name>`", start);
         } else {
             return self.numbered_reference(start);
         };
@@ -112,8 +118,8 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(Some(Node::Backref { group, fold: self.options.ignore_case }))
             }
-            (true, None) => self.invalid("a reference to a group that does not exist", start),
-            (false, _) if keyed => self.invalid("`\\k` without `<name>`", start),
+            (true, None) => invalid("a reference to a group that does not exist", start),
+            (false, _) if keyed => invalid("`\\k` without `<name>`", start),
             (false, _) => {
                 // Not the old form of a reference: an escaped `<` or `'`.
                 self.at = back;
@@ -132,7 +138,7 @@ impl Parser<'_> {
             return Ok(Some(Node::Backref { group, fold: self.options.ignore_case }));
         }
         if group <= 9 {
-            return self.invalid(format!("a reference to group {group}, which does not exist"), start);
+            return invalid(format!("a reference to group {group}, which does not exist"), start);
         }
         // Two digits and more may be octal.
         self.at = back;
@@ -142,7 +148,7 @@ impl Parser<'_> {
     /// An escape that stands for one code unit, after the backslash at `start`.
     fn unit_escape(&mut self, start: usize) -> Result<u16> {
         let Some(unit) = self.pattern.get(self.at).copied() else {
-            return self.invalid("a `\\` at the end", start);
+            return invalid("a `\\` at the end", start);
         };
         let character = self.peek(0).unwrap_or_default();
         if let '0'..='7' = character {
@@ -163,7 +169,7 @@ impl Parser<'_> {
             'e' => 0x1B,
             _ if unicode::is_boundary_word(unit) => {
                 let unit = String::from_utf16_lossy(&[unit]);
-                return self.invalid(format!("unknown escape `\\{unit}`"), start);
+                return invalid(format!("unknown escape `\\{unit}`"), start);
             }
             _ => unit,
         })
@@ -184,7 +190,10 @@ impl Parser<'_> {
         let mut value = 0;
         for _ in 0..digits {
             let Some(digit) = self.peek(0).and_then(|c| c.to_digit(16)) else {
-                return self.invalid(format!("an escape with fewer than {digits} hexadecimal digits"), start);
+                return invalid(
+                    format!("an escape with fewer than {digits} hexadecimal digits"),
+                    start,
+                );
             };
             value = value * 16 + u16::try_from(digit).unwrap_or_default();
             self.at += 1;
@@ -200,7 +209,7 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(u16::from(control))
             }
-            None => self.invalid("`\\c` without a control character", start),
+            None => invalid("`\\c` without a control character", start),
         }
     }
 
@@ -214,7 +223,7 @@ impl Parser<'_> {
         loop {
             let at = self.at;
             let Some(unit) = self.pattern.get(at).copied() else {
-                return self.invalid("a `[` without its `]`", start);
+                return invalid("a `[` without its `]`", start);
             };
             let character = self.peek(0).unwrap_or_default();
             self.at += 1;
@@ -226,7 +235,7 @@ impl Parser<'_> {
             if character == '\\' && self.peek(0).is_some() {
                 if let Some(set) = self.shorthand()? {
                     if from.is_some() {
-                        return self.invalid("a class as the end of a range", at);
+                        return invalid("a class as the end of a range", at);
                     }
                     class.set(&set);
                     first = false;
@@ -243,7 +252,7 @@ impl Parser<'_> {
                     return subtracts(at - 1);
                 }
                 if low > unit {
-                    return self.invalid("a range whose ends are reversed", at);
+                    return invalid("a range whose ends are reversed", at);
                 }
                 class.range(low, unit);
             } else if self.peek(0) == Some('-') && self.peek(1).is_some_and(|next| next != ']')

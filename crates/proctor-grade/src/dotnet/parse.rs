@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::PatternError;
 use super::ast::{Node, Place, UNBOUNDED};
 use super::class::Set;
-use super::escape::{digits, is_digit};
+use super::escape::is_digit;
 use super::unicode;
 
 /// Code units of a pattern.
@@ -41,6 +41,7 @@ pub(super) fn parse(pattern: &[u16]) -> Result<Parsed> {
 
 /// The inline options; none is on at the start.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent switches of the dialect")]
 pub(super) struct Options {
     pub(super) ignore_case: bool,
     multiline: bool,
@@ -80,6 +81,12 @@ pub(super) struct Parser<'a> {
     found: Groups,
     unnamed: u32,
     depth: usize,
+    /// Sets of `\p{..}` by name and folding: building one walks all of Unicode.
+    pub(super) properties: BTreeMap<(String, bool), Option<Set>>,
+}
+
+pub(super) fn invalid<T>(reason: impl Into<String>, at: usize) -> Result<T> {
+    Err(PatternError::Invalid { reason: reason.into(), at })
 }
 
 impl<'a> Parser<'a> {
@@ -92,6 +99,7 @@ impl<'a> Parser<'a> {
             found: Groups::default(),
             unnamed: 0,
             depth: 0,
+            properties: BTreeMap::new(),
         }
     }
 
@@ -110,14 +118,10 @@ impl<'a> Parser<'a> {
         found
     }
 
-    pub(super) fn invalid<T>(&self, reason: impl Into<String>, at: usize) -> Result<T> {
-        Err(PatternError::Invalid { reason: reason.into(), at })
-    }
-
     fn pattern(&mut self) -> Result<Node> {
         let node = self.alternatives()?;
         if self.at < self.pattern.len() {
-            return self.invalid("a `)` without its `(`", self.at);
+            return invalid("a `)` without its `(`", self.at);
         }
         Ok(node)
     }
@@ -152,20 +156,25 @@ impl<'a> Parser<'a> {
     /// White space and comments of `(?x)`, and `(?#...)`.
     fn skip_blank(&mut self) -> Result<()> {
         loop {
-            while self.options.spaced && matches!(self.peek(0), Some('\t' | '\n' | '\x0C' | '\r' | ' ')) {
+            while self.options.spaced
+                && matches!(self.peek(0), Some('\t' | '\n' | '\x0C' | '\r' | ' '))
+            {
                 self.at += 1;
             }
             if self.options.spaced && self.peek(0) == Some('#') {
                 while self.peek(0).is_some_and(|c| c != '\n') {
                     self.at += 1;
                 }
-            } else if self.peek(0) == Some('(') && self.peek(1) == Some('?') && self.peek(2) == Some('#') {
+            } else if self.peek(0) == Some('(')
+                && self.peek(1) == Some('?')
+                && self.peek(2) == Some('#')
+            {
                 let start = self.at;
                 while self.peek(0).is_some_and(|c| c != ')') {
                     self.at += 1;
                 }
                 if !self.eat(")") {
-                    return self.invalid("a comment without its `)`", start);
+                    return invalid("a comment without its `)`", start);
                 }
             } else {
                 return Ok(());
@@ -178,7 +187,7 @@ impl<'a> Parser<'a> {
         let start = self.at;
         let Some(character) = self.peek(0) else { return Ok(None) };
         if self.at_quantifier() {
-            return self.invalid(format!("quantifier `{character}` after nothing"), start);
+            return invalid(format!("quantifier `{character}` after nothing"), start);
         }
         self.at += 1;
         Ok(Some(match character {
@@ -217,7 +226,8 @@ impl<'a> Parser<'a> {
     }
 
     fn count_digits(&self, from: usize) -> usize {
-        (from..).take_while(|ahead| self.peek(*ahead).is_some_and(is_digit)).count()
+        let rest = self.pattern.get(self.at + from..).unwrap_or_default();
+        rest.iter().take_while(|unit| (0x30..=0x39).contains(*unit)).count()
     }
 
     /// `atom` with the quantifier after it, if there is one.
@@ -228,21 +238,22 @@ impl<'a> Parser<'a> {
         }
         let start = self.at;
         self.at += 1;
-        let (min, max) = match self.pattern.get(start).copied().map(u32::from).and_then(char::from_u32) {
-            Some('*') => (0, UNBOUNDED),
-            Some('+') => (1, UNBOUNDED),
-            Some('?') => (0, 1),
-            _ => self.bounds()?,
-        };
+        let (min, max) =
+            match self.pattern.get(start).copied().map(u32::from).and_then(char::from_u32) {
+                Some('*') => (0, UNBOUNDED),
+                Some('+') => (1, UNBOUNDED),
+                Some('?') => (0, 1),
+                _ => self.bounds()?,
+            };
         self.skip_blank()?;
         let lazy = self.eat("?");
         if min > max {
-            return self.invalid("a quantifier whose bounds are reversed", start);
+            return invalid("a quantifier whose bounds are reversed", start);
         }
         self.skip_blank()?;
         if self.at_quantifier() {
             let quantifier = self.peek(0).unwrap_or_default();
-            return self.invalid(format!("nested quantifier `{quantifier}`"), self.at);
+            return invalid(format!("nested quantifier `{quantifier}`"), self.at);
         }
         Ok(match (min, max) {
             (_, 0) => Node::Empty,
@@ -271,7 +282,7 @@ impl<'a> Parser<'a> {
             let next = number.checked_mul(10).and_then(|tens| tens.checked_add(digit));
             match next.filter(|next| i32::try_from(*next).is_ok()) {
                 Some(next) => number = next,
-                None => return self.invalid("a number above 2147483647", start),
+                None => return invalid("a number above 2147483647", start),
             }
             self.at += 1;
         }
@@ -317,7 +328,7 @@ impl<'a> Parser<'a> {
         if self.eat(":") {
             return self.inside(start, outer).map(Some);
         }
-        self.invalid("an unknown kind of group", start)
+        invalid("an unknown kind of group", start)
     }
 
     /// The inside of a group up to its `)`; afterwards the options are those of `outer`.
@@ -328,7 +339,7 @@ impl<'a> Parser<'a> {
         }
         let node = self.alternatives()?;
         if !self.eat(")") {
-            return self.invalid("a `(` without its `)`", start);
+            return invalid("a `(` without its `)`", start);
         }
         self.depth -= 1;
         self.options = outer;
@@ -342,7 +353,7 @@ impl<'a> Parser<'a> {
         let number = if self.peek(0).is_some_and(is_digit) {
             let number = self.number()?;
             if number == 0 {
-                return self.invalid("a group numbered 0", name_at);
+                return invalid("a group numbered 0", name_at);
             }
             self.found.numbers.insert(number);
             Some(number)
@@ -358,7 +369,7 @@ impl<'a> Parser<'a> {
             return Err(PatternError::Unsupported { construct: "balancing group", at: start });
         }
         let (Some(number), true) = (number, self.peek(0) == Some(close)) else {
-            return self.invalid("a group name that is not made of word characters", name_at);
+            return invalid("a group name that is not made of word characters", name_at);
         };
         self.at += 1;
         Ok(Node::Capture(number, Box::new(self.inside(start, outer)?)))
@@ -397,10 +408,5 @@ impl<'a> Parser<'a> {
     /// Whether a number is that of a group; on the first reading any may be.
     pub(super) fn is_group(&self, number: u32) -> bool {
         self.groups.as_ref().is_none_or(|groups| number == 0 || groups.numbers.contains(&number))
-    }
-
-    /// The digits at this place.
-    pub(super) fn digits(&self) -> usize {
-        digits(self.pattern.get(self.at..).unwrap_or_default())
     }
 }

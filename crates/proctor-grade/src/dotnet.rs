@@ -15,6 +15,7 @@
 mod ast;
 mod blocks;
 mod class;
+mod escape;
 mod matcher;
 mod parse;
 mod program;
