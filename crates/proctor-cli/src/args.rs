@@ -25,6 +25,8 @@ enum Command {
     /// Test whether installed guidance arrives and leaves the right files.
     #[command(subcommand, visible_alias = "ai")]
     Conformance(commands::conformance::Command),
+    /// Score recorded runs of memory systems.
+    Score(commands::score::Args),
     /// Look at what an agent session did.
     #[command(subcommand)]
     Transcript(commands::transcript::Command),
@@ -38,6 +40,7 @@ impl Cli {
     pub(crate) fn run(self, context: &mut Context) -> Result<ExitCode, CommandError> {
         match self.command {
             Command::Conformance(command) => command.run(context),
+            Command::Score(args) => commands::score::run(&args, context),
             Command::Transcript(command) => command.run(context),
             Command::Demo(args) => commands::demo::run(&args, context),
             Command::Completions(args) => commands::completions::run(&args, context),

@@ -20,6 +20,12 @@ impl CommandError {
         Self { code: ExitCode::USAGE, message: message.to_string(), hints: Vec::new() }
     }
 
+    /// The same error with the exit code that a command gives to its errors.
+    #[must_use]
+    pub(crate) fn with_code(self, code: ExitCode) -> Self {
+        Self { code, ..self }
+    }
+
     /// Adds advice, which is printed last.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {

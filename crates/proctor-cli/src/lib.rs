@@ -40,13 +40,17 @@ pub fn main() -> ExitCode {
         _ => {}
     }
     install_panic_message();
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => {
             // Nothing can be done when even this cannot be printed.
             let _ = error.print();
-            let usage = error.use_stderr();
-            return ExitCode::from(if usage { Code::USAGE.0 } else { Code::SUCCESS.0 });
+            let code = match error.use_stderr() {
+                true if commands::score::is_meant(&args) => commands::score::USAGE,
+                true => Code::USAGE,
+                false => Code::SUCCESS,
+            };
+            return ExitCode::from(code.0);
         }
     };
     let printer = Printer::new(cli.color);

@@ -48,6 +48,20 @@ impl Printer {
         }
     }
 
+    /// Lets `write` write to standard output as it is, whatever its length; otherwise like
+    /// [`Printer::data`].
+    #[expect(clippy::unused_self, reason = "the only way to the terminal")]
+    pub(crate) fn bytes(
+        self,
+        write: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut stream = io::stdout().lock();
+        match write(&mut stream).and_then(|()| stream.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+
     /// A line about what is going on.
     pub(crate) fn note(self, message: &str) {
         self.line(Style::new(), "", message);

@@ -147,7 +147,7 @@ impl Worker<'_> {
         loop {
             let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok((number, batch)) = next else { return };
-            let done = catch_unwind(AssertUnwindSafe(|| self.batch(number, batch, &mut room)));
+            let done = catch_unwind(AssertUnwindSafe(|| self.batch(number, &batch, &mut room)));
             if let Err(panic) = done {
                 // Nobody may wait for the turn that this one will never take.
                 self.ids.close();
@@ -157,7 +157,7 @@ impl Worker<'_> {
         }
     }
 
-    fn batch(&self, number: u64, batch: Batch, room: &mut Vec<u8>) {
+    fn batch(&self, number: u64, batch: &Batch, room: &mut Vec<u8>) {
         let sources = batch.sources();
         let parsed: Vec<_> = sources.iter().map(read::parse).collect();
         let made: Vec<_> = parsed.iter().map(|run| read::adapt(run, self.options)).collect();

@@ -3,4 +3,5 @@
 pub(crate) mod completions;
 pub(crate) mod conformance;
 pub(crate) mod demo;
+pub(crate) mod score;
 pub(crate) mod transcript;

@@ -60,9 +60,11 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            let patterns = match listed.iter().any(|entry| entry.file_name() == IGNORE_FILE) {
-                true => Some(Rc::new(Patterns { here: self.patterns(&directory)?, above })),
-                false => above,
+            let has_patterns = listed.iter().any(|entry| entry.file_name() == IGNORE_FILE);
+            let patterns = if has_patterns {
+                Some(Rc::new(Patterns { here: self.patterns(&directory)?, above }))
+            } else {
+                above
             };
             for entry in listed {
                 let path = directory.join(entry.file_name());
