@@ -9,12 +9,13 @@ pub mod adapters;
 mod contract;
 mod describe;
 mod file;
+pub mod import;
 mod parse;
 mod schema;
 
-pub use contract::{ActualSource, Broken};
+pub use contract::{ActualSource, Broken, MAX_VIOLATIONS};
 pub use file::{open, read};
-pub use parse::{Document, MAX_VALUES};
+pub use parse::Document;
 pub use schema::schema;
 
 /// The longest run that is read: 16 MiB.

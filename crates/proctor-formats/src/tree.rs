@@ -1,6 +1,6 @@
 //! Values that know where they stand in their file, and strict readers over them.
 //!
-//! A front end turns text into a [`Node`]; [`json()`] is the one for JSON. Readers ([`Object`],
+//! A front end turns text into a [`Node`]: [`json()`], [`yaml()`]. Readers ([`Object`],
 //! [`text`], [`list`] and their kin) then take typed values out of it and push whatever is wrong
 //! to [`Problems`], each mistake with its place, its field path, what was expected and what was
 //! found.
@@ -13,15 +13,17 @@
 mod json;
 mod problems;
 mod read;
+mod yaml;
 
 use proctor_model::Location;
 
 pub(crate) use json::too_long;
-pub use json::{MAX_BYTES, MAX_DEPTH, MAX_VALUES, json};
+pub use json::{MAX_BYTES, MAX_DEPTH, MAX_VALUES, json, json_first};
 pub use problems::{MAX_LISTED, Problems};
 pub use read::{
     Field, Object, boolean, choice, list, non_blank, positive_number, text, whole_number,
 };
+pub use yaml::{yaml, yaml_first};
 
 /// A value and the place of its first character.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +41,8 @@ pub enum Kind {
     Null,
     /// `true` or `false`.
     Bool(bool),
-    /// A number as it was written: no reader is forced through a float.
+    /// A number as it was written, in the spelling of JSON: no reader is forced through a float.
+    /// YAML has three more, `.inf`, `-.inf` and `.nan`.
     Number(String),
     /// A string with its escapes resolved.
     String(String),

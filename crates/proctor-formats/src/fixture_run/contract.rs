@@ -4,11 +4,14 @@ use proctor_model::json::Json;
 use proctor_model::recorded::report::{CheckName, FixtureEcho, Verdict};
 use proctor_model::recorded::run::{
     Actual, Category, ContractVersion, Expected, Fixture, FixtureRun, INTENDED_VERDICT, Kind,
-    Scalar, Violation,
+    MAX_NEEDLES, Scalar, Violation,
 };
 
 use super::describe::{Pointer, did_you_mean};
 use super::parse::Document;
+
+/// The most violations that are told one by one; what is left is told as a number.
+pub const MAX_VIOLATIONS: usize = 1_000;
 
 /// Where a run's answer comes from.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +31,7 @@ pub struct Broken<'a> {
     pub expected: Expected<'a>,
     /// What the self-test was told to expect.
     pub intended_verdict: Option<Verdict>,
-    /// Every violation, by pointer; never empty.
+    /// Every violation, by pointer, as far as [`MAX_VIOLATIONS`]; never empty.
     pub violations: Vec<Violation>,
 }
 
@@ -50,12 +53,19 @@ impl<'a> Document<'a> {
             // Neither can be echoed value for value.
             (partial.fixture.query, partial.fixture.memory) = (None, None);
         }
-        reader.violations.sort();
+        let mut violations = reader.violations;
+        violations.sort();
+        if violations.len() > MAX_VIOLATIONS {
+            let further = violations.len() - MAX_VIOLATIONS;
+            violations.truncate(MAX_VIOLATIONS);
+            let message = format!("{further} further violations are not listed");
+            violations.insert(0, Violation::new("", message));
+        }
         Err(Box::new(Broken {
             fixture: partial.fixture,
             expected: partial.expected,
             intended_verdict: partial.intended_verdict,
-            violations: reader.violations,
+            violations,
         }))
     }
 
@@ -327,6 +337,11 @@ fn needles<'d>(
     reader: &mut Reader,
 ) -> Option<&'d [Json<'d>]> {
     let items = list(value, at, reader)?;
+    if items.len() > MAX_NEEDLES {
+        let message = format!("lists {} values; the limit is {MAX_NEEDLES}", items.len());
+        reader.violations.push(at.violation(message));
+        return None;
+    }
     let mut whole = true;
     for (index, item) in items.iter().enumerate() {
         let at = at.index(index);

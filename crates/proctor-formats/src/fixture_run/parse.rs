@@ -9,11 +9,7 @@ use proctor_model::{Diagnostic, Digest};
 
 use super::MAX_BYTES;
 use super::describe::Pointer;
-use crate::tree::{self, MAX_DEPTH, Problems};
-
-/// The most values that a run may hold, keys not counted. It bounds memory: a value of two bytes
-/// takes many times as much in memory.
-pub const MAX_VALUES: usize = 1_000_000;
+use crate::tree::{self, MAX_DEPTH, MAX_VALUES, Problems};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -34,14 +30,7 @@ impl<'a> Document<'a> {
         let content = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let Ok(text) = str::from_utf8(content) else { return Err(explain(bytes)) };
         let mut parser = Parser { text, at: 0, values: 0, flawed: false };
-        let root = match parser.document() {
-            Some(root) => root,
-            None if parser.values > MAX_VALUES => {
-                let message = format!("holds more than {MAX_VALUES} values");
-                return Err(Violation::new("", message));
-            }
-            None => return Err(explain(bytes)),
-        };
+        let Some(root) = parser.document() else { return Err(explain(bytes)) };
         let mut flaws = Vec::new();
         if parser.flawed {
             find_flaws(&root, &Pointer::ROOT, &mut flaws);

@@ -26,20 +26,26 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Reads one JSON document. Duplicate keys are pushed as mistakes and leave the tree whole; after
 /// any other mistake there is no tree.
 pub fn json(bytes: &[u8], problems: &mut Problems) -> Option<Node> {
+    read(bytes, problems, Parser::document)
+}
+
+/// Reads the first JSON value and nothing after it, not even for mistakes.
+pub fn json_first(bytes: &[u8], problems: &mut Problems) -> Option<Node> {
+    read(bytes, problems, Parser::first_value)
+}
+
+fn read(
+    bytes: &[u8],
+    problems: &mut Problems,
+    parse: fn(&mut Parser<'_>) -> Result<Node, Fault>,
+) -> Option<Node> {
     if bytes.len() as u64 > MAX_BYTES {
         problems.push(too_long(bytes.len() as u64));
         return None;
     }
-    let content = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    let text = match str::from_utf8(content) {
-        Ok(text) => text,
-        Err(error) => {
-            problems.push(invalid_utf8(bytes, content, error.valid_up_to()));
-            return None;
-        }
-    };
+    let text = decode(bytes, problems)?;
     let mut parser = Parser { text, at: 0, values: 0, locator: Locator::new(text) };
-    match parser.document() {
+    match parse(&mut parser) {
         Ok(root) => {
             deny_duplicates(&Field::root(&root), problems);
             Some(root)
@@ -51,6 +57,18 @@ pub fn json(bytes: &[u8], problems: &mut Problems) -> Option<Node> {
                 Some(hint) => diagnostic.hint(hint),
                 None => diagnostic,
             });
+            None
+        }
+    }
+}
+
+/// The text without its byte order mark, or the mistake that it is not UTF-8.
+pub(super) fn decode<'a>(bytes: &'a [u8], problems: &mut Problems) -> Option<&'a str> {
+    let content = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    match str::from_utf8(content) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            problems.push(invalid_utf8(bytes, content, error.valid_up_to()));
             None
         }
     }
@@ -78,7 +96,7 @@ fn invalid_utf8(bytes: &[u8], content: &[u8], valid: usize) -> Diagnostic {
         .hint(hint)
 }
 
-fn deny_duplicates(field: &Field<'_>, problems: &mut Problems) {
+pub(super) fn deny_duplicates(field: &Field<'_>, problems: &mut Problems) {
     match &field.node().kind {
         Kind::Array(items) => {
             for (index, item) in items.iter().enumerate() {
@@ -164,13 +182,17 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn document(&mut self) -> Result<Node, Fault> {
+        let root = self.first_value()?;
+        self.skip_blank();
+        if self.rest().is_empty() { Ok(root) } else { Err(self.unexpected("the end of the file")) }
+    }
+
+    fn first_value(&mut self) -> Result<Node, Fault> {
         self.skip_blank();
         if self.rest().is_empty() {
             return Err(Fault::new(self.at, "expected a JSON value, found an empty file"));
         }
-        let root = self.value(1)?;
-        self.skip_blank();
-        if self.rest().is_empty() { Ok(root) } else { Err(self.unexpected("the end of the file")) }
+        self.value(1)
     }
 
     fn value(&mut self, depth: usize) -> Result<Node, Fault> {
