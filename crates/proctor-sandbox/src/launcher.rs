@@ -1,8 +1,8 @@
 //! The process between Proctor and a program: it holds the program's whole tree together.
 //!
-//! It is the product's own binary, started as `EXE __launch [--stdin FILE] [--room DIR] -- PROGRAM
-//! ARGS...` with a control socket as its standard input. See the [crate](crate) documentation for
-//! what it is for.
+//! It is the product's own binary, started as `EXE __launch [--stdin FILE] [--room DIR] [--files N]
+//! -- PROGRAM ARGS...` with a control socket as its standard input. See the [crate] documentation
+//! for what it is for.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr, OsString};
@@ -23,6 +23,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdout, getpid, setsid};
 
 use crate::control::{Control, Order, Report};
+use crate::files;
 use crate::rooms::ROOM_VARIABLE;
 use crate::sys::{self, Exit};
 use crate::tree::{self, SWEEP_LIMIT, Survivor};
@@ -31,6 +32,7 @@ use crate::tree::{self, SWEEP_LIMIT, Survivor};
 pub const ARGUMENT: &str = "__launch";
 pub(crate) const STDIN: &str = "--stdin";
 pub(crate) const ROOM: &str = "--room";
+pub(crate) const FILES: &str = "--files";
 
 /// A fork storm leaves thousands; the report names this many.
 const NAMED_SURVIVORS: usize = 1_000;
@@ -52,29 +54,26 @@ pub fn main(args: &[OsString]) -> i32 {
 struct Task<'a> {
     stdin: Option<&'a OsStr>,
     room: Option<&'a OsStr>,
+    /// The soft limit of open files that the program gets.
+    files: Option<u64>,
     program: &'a OsStr,
     args: &'a [OsString],
 }
 
 impl<'a> Task<'a> {
     fn parse(args: &'a [OsString]) -> Option<Self> {
-        let (mut stdin, mut room) = (None, None);
+        let (mut stdin, mut room, mut files) = (None, None, None);
         let mut rest = args;
         loop {
-            match rest {
-                [dashes, program, args @ ..] if dashes == "--" => {
-                    return Some(Self { stdin, room, program, args });
-                }
-                [option, value, others @ ..] if option == STDIN => {
-                    stdin = Some(value.as_os_str());
-                    rest = others;
-                }
-                [option, value, others @ ..] if option == ROOM => {
-                    room = Some(value.as_os_str());
-                    rest = others;
-                }
+            let [option, value, others @ ..] = rest else { return None };
+            match option.to_str()? {
+                "--" => return Some(Self { stdin, room, files, program: value, args: others }),
+                STDIN => stdin = Some(value.as_os_str()),
+                ROOM => room = Some(value.as_os_str()),
+                FILES => files = Some(value.to_str()?.parse().ok()?),
                 _ => return None,
             }
+            rest = others;
         }
     }
 
@@ -96,6 +95,9 @@ impl<'a> Task<'a> {
         let open = |path| File::open(path).map_err(|error| not_prepared(errno(&error)));
         let stdin = open(self.stdin.unwrap_or("/dev/null".as_ref()))?;
         let null = open("/dev/null".as_ref())?;
+        if let Some(files) = self.files {
+            files::set_soft_limit(files);
+        }
         let child =
             self.spawn(&stdin).map_err(|errno| Report::NotStarted { errno: errno as i32 })?;
         // While this process held them, the program's pipes would never end. It prints nothing.
@@ -175,7 +177,7 @@ fn serve(control: &Control, child: Pid, signals: &SignalFd) {
         drain(signals);
         if ordered {
             match control.next_order() {
-                Order::Terminate => terminate(),
+                Order::Terminate => terminate(child),
                 Order::Sweep => return sweep(control, child, signals),
             }
         }
@@ -204,14 +206,16 @@ fn report_end(control: &Control, child: Pid) -> bool {
     false
 }
 
-/// Asks every process of the tree to end, the stopped ones included.
-fn terminate() {
+/// Asks every process of the tree to end, the stopped ones included. The program's own group is
+/// asked at one stroke, so that nothing that it is just starting is missed.
+fn terminate(child: Pid) {
     let tree = tree::descendants(getpid().as_raw());
-    for process in &tree {
-        process.signal(Signal::SIGTERM);
-    }
-    for process in &tree {
-        process.signal(Signal::SIGCONT);
+    for signal in [Signal::SIGTERM, Signal::SIGCONT] {
+        // The number is the program's, as the program has not been reaped.
+        let _ = killpg(child, signal);
+        for process in tree.iter().filter(|process| process.group != child.as_raw()) {
+            process.signal(signal);
+        }
     }
 }
 

@@ -21,6 +21,7 @@
 mod cancel;
 mod capture;
 mod control;
+mod files;
 mod git;
 pub mod launcher;
 mod remove;

@@ -12,6 +12,8 @@ use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, openat};
 use nix::sys::stat::{FchmodatFlags, FileStat, Mode, SFlag, fchmodat, fstat, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
+use crate::sys;
+
 const FOLDER: OFlag =
     OFlag::O_DIRECTORY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_RDONLY);
 
@@ -98,6 +100,11 @@ impl Removal {
             Ok(()) | Err(Errno::ENOENT) => None,
             // Linux and POSIX say it in different ways.
             Err(Errno::EISDIR | Errno::EPERM) if is_folder(folder, &name) => Some(name),
+            Err(Errno::EPERM) if clear_marks(folder, &name) => {
+                let again = unlinkat(folder, name.as_c_str(), UnlinkatFlags::NoRemoveDir);
+                again.unwrap_or_else(|errno| self.fail(errno));
+                None
+            }
             Err(errno) => {
                 self.fail(errno);
                 None
@@ -121,11 +128,20 @@ fn is_folder(parent: impl AsFd, name: &CStr) -> bool {
 
 /// Opens a folder with the permission to list it and to remove from it.
 fn open_for_removal(parent: &OwnedFd, name: &CStr) -> nix::Result<OwnedFd> {
-    if is_folder(parent, name) {
-        // Whoever does not own it cannot change it, and may still be able to remove it.
-        let _ = fchmodat(parent, name, Mode::S_IRWXU, FchmodatFlags::FollowSymlink);
+    let make_usable = || fchmodat(parent, name, Mode::S_IRWXU, FchmodatFlags::FollowSymlink);
+    // Whoever does not own it cannot change it, and may still be able to remove it.
+    if is_folder(parent, name) && make_usable() == Err(Errno::EPERM) && clear_marks(parent, name) {
+        let _ = make_usable();
     }
     openat(parent, name, FOLDER, Mode::empty())
+}
+
+/// Says whether it did.
+fn clear_marks(parent: &OwnedFd, name: &CStr) -> bool {
+    // Not to wait for a writer of a named pipe.
+    let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    openat(parent, name, flags, Mode::empty())
+        .is_ok_and(|file| sys::clear_marks(file.as_fd()).is_ok())
 }
 
 fn names(folder: &OwnedFd) -> nix::Result<Vec<CString>> {
@@ -141,9 +157,12 @@ fn names(folder: &OwnedFd) -> nix::Result<Vec<CString>> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
     use std::ffi::OsStr;
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::process::Command;
 
     use super::*;
 
@@ -208,6 +227,26 @@ mod tests {
         }
         remove_tree(&tree).unwrap();
         assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn immutable_files_and_folders_are_removed() {
+        let temp = tempfile::tempdir().unwrap();
+        let tree = temp.path().join("tree");
+        fs::create_dir_all(tree.join("folder")).unwrap();
+        fs::write(tree.join("folder/file"), "").unwrap();
+        fs::write(tree.join("appended"), "").unwrap();
+        let mark = |how: &str, name: &str| {
+            let status = Command::new("chattr").arg(how).arg(tree.join(name)).status();
+            status.is_ok_and(|status| status.success())
+        };
+        if !(mark("+i", "folder/file") && mark("+i", "folder") && mark("+a", "appended")) {
+            eprintln!("skipped: no chattr, or not allowed");
+            return;
+        }
+        assert!(fs::remove_file(tree.join("folder/file")).is_err());
+        remove_tree(&tree).unwrap();
+        assert!(!tree.exists());
     }
 
     #[test]

@@ -13,7 +13,8 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::cancel::Cancel;
 use crate::control::{Control, Order, Report};
-use crate::launcher::{ARGUMENT, ROOM, STDIN};
+use crate::files;
+use crate::launcher::{ARGUMENT, FILES, ROOM, STDIN};
 use crate::rooms::ROOM_VARIABLE;
 use crate::spawn::{Spawn, SpawnError, find_program};
 use crate::tree::{self, SWEEP_LIMIT, Survivor};
@@ -103,13 +104,18 @@ pub struct Finished {
 #[derive(Debug, Clone)]
 pub struct Launcher {
     exe: PathBuf,
+    /// The soft limit of open files for programs, when ours is another.
+    files: Option<u64>,
 }
 
 impl Launcher {
-    /// `exe` is the absolute path of an executable whose `main` calls [`launcher::main`](crate::launcher::main) when
-    /// asked for it.
+    /// `exe` is the absolute path of an executable whose `main` calls
+    /// [`launcher::main`](crate::launcher::main) when asked for it.
+    ///
+    /// The first call raises this process's soft limit of open files, as every run takes a few;
+    /// programs start with the limit as it was.
     pub fn new(exe: impl Into<PathBuf>) -> Self {
-        Self { exe: exe.into() }
+        Self { exe: exe.into(), files: files::raise_soft_limit() }
     }
 
     /// Runs one program to its end and gives its output to `sink` as it comes, in pieces that do
@@ -138,7 +144,7 @@ impl Launcher {
         }
         let program = find_program(&spawn.program, spawn.variable("PATH"), &spawn.cwd)?;
         let room = spawn.variable(ROOM_VARIABLE).map(PathBuf::from);
-        let running = Running::start(&self.exe, &program, room.as_deref(), spawn)?;
+        let running = Running::start(self, &program, room.as_deref(), spawn)?;
         let watch = Watch {
             running,
             limits,
@@ -194,7 +200,7 @@ struct Running {
 
 impl Running {
     fn start(
-        exe: &Path,
+        launcher: &Launcher,
         program: &Path,
         room: Option<&Path>,
         spawn: &Spawn,
@@ -204,6 +210,7 @@ impl Running {
         let (control, theirs) = Control::pair().map_err(failed)?;
         let (out, out_writer) = io::pipe().map_err(failed)?;
         let (err, err_writer) = io::pipe().map_err(failed)?;
+        let exe = &launcher.exe;
         let mut command = Command::new(exe);
         command.arg(ARGUMENT);
         if let Some(file) = &stdin {
@@ -212,6 +219,9 @@ impl Running {
         }
         if let Some(room) = room {
             command.arg(ROOM).arg(room);
+        }
+        if let Some(files) = launcher.files {
+            command.arg(FILES).arg(files.to_string());
         }
         command.arg("--").arg(program).args(&spawn.args);
         // The launcher itself does not carry the room's mark: whoever reaps the room must kill the

@@ -1,8 +1,9 @@
-//! The three system calls for which there is no safe wrapper that serves.
+//! The few system calls for which there is no safe wrapper that serves.
 #![expect(unsafe_code, reason = "each block says why it is sound")]
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, BorrowedFd};
 
 use nix::libc;
 
@@ -63,4 +64,24 @@ pub(crate) fn close_on_exec() {
     let _ = unsafe {
         libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
     };
+}
+
+/// Lets a file be changed and removed again that was marked immutable or append-only. Only an agent
+/// with root's powers can have done it, and then so can we.
+pub(crate) fn clear_marks(file: BorrowedFd<'_>) -> io::Result<()> {
+    const IMMUTABLE: libc::c_int = 0x10;
+    const APPEND_ONLY: libc::c_int = 0x20;
+    let mut marks: libc::c_int = 0;
+    // SAFETY: the descriptor is open, and both calls take a pointer to an `int` (`ioctl_iflags(2)`;
+    // the `long` in their definition is a mistake that is kept).
+    let result = unsafe {
+        match libc::ioctl(file.as_raw_fd(), libc::FS_IOC_GETFLAGS, &raw mut marks) {
+            0 => {
+                marks &= !(IMMUTABLE | APPEND_ONLY);
+                libc::ioctl(file.as_raw_fd(), libc::FS_IOC_SETFLAGS, &raw const marks)
+            }
+            failed => failed,
+        }
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
