@@ -256,7 +256,7 @@ mod tests {
         // Built from the inside out, as the whole path is far longer than a path may be.
         fs::create_dir(&tree).unwrap();
         let (next, inner) = (temp.path().join("next"), "d".repeat(100));
-        for _ in 0..3_000 {
+        for _ in 0..1_200 {
             fs::create_dir(&next).unwrap();
             fs::rename(&tree, next.join(&inner)).unwrap();
             fs::rename(&next, &tree).unwrap();
@@ -278,6 +278,6 @@ mod tests {
         assert_eq!(removal.failure, Some(Errno::EACCES));
         assert_eq!(fs::read_dir(&tree).unwrap().count(), 0);
         let error = remove_tree(Path::new("/proc/version")).unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(Errno::EPERM as i32));
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
     }
 }

@@ -144,12 +144,10 @@ pub fn find_program(
     Err(refusal)
 }
 
-/// Whether `file` may be executed; otherwise why not, without a reason when there is no such file.
+/// Whether `file` may be executed; otherwise why not, without a reason when no such file is to be
+/// seen: a folder that may not be searched hides what is in it, and says nothing about it.
 fn executable(file: &Path) -> Result<(), Option<&'static str>> {
     match fs::metadata(file) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Err(Some("its folder may not be searched"))
-        }
         Err(_) => Err(None),
         Ok(metadata) if metadata.is_dir() => Err(Some("it is a folder")),
         Ok(metadata) if !metadata.is_file() => Err(Some("it is not a regular file")),

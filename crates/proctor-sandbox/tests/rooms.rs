@@ -149,6 +149,7 @@ fn nothing_outlives_a_parent_that_is_killed() {
     let mut parent = Command::new(std::env::current_exe().unwrap())
         .args(["victim", "--exact", "--ignored", "--nocapture"])
         .env("VICTIM_BASE", &base)
+        .env("TMPDIR", scene.temp.path())
         .env(MARK, &scene.mark)
         .stdout(Stdio::piped())
         .spawn()
