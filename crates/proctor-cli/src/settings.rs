@@ -29,11 +29,14 @@ impl Settings {
         let file = project.join(FILE_NAME);
         let text = match fs_err::read_to_string(file.as_std_path()) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
             Err(error) => return Err(error.into()),
         };
-        toml::from_str(&text)
-            .map_err(|error| CommandError::usage(format!("{file}: {}", error.to_string().trim_end())))
+        toml::from_str(&text).map_err(|error| {
+            CommandError::usage(format!("{file}: {}", error.to_string().trim_end()))
+        })
     }
 
     /// The corpus checkout, when the project names one.

@@ -27,7 +27,7 @@ pub use adapter::{
     SessionRequest, SessionSummary, StreamParser, Unavailable,
 };
 pub use lines::MAX_LINE_BYTES;
-pub use reads::observed_reads;
+pub use reads::Reads;
 pub use recording::{MAX_RECORDING_BYTES, Recording, RecordingError, read_recording, replay};
 pub use stream::MAX_EVENTS;
 

@@ -5,32 +5,47 @@ use std::collections::BTreeSet;
 use proctor_model::event::ToolStatus;
 use proctor_model::{Action, Event, EventKind};
 
-/// The paths of explicit reads that did not fail, as the agent gave them, each once, in the order
-/// of the calls.
+/// Follows the explicit reads of a session, event by event.
 ///
 /// A read whose result is missing counts: nothing says that it failed. A `cat` in a shell, and
 /// files that a program loads by itself, give no such event.
-pub fn observed_reads(events: &[Event]) -> Vec<String> {
-    let failed: BTreeSet<&str> = events
-        .iter()
-        .filter_map(|event| match &event.kind {
-            EventKind::ToolResult { id, status, .. } if *status != ToolStatus::Ok => {
-                Some(id.as_str())
+#[derive(Debug, Default)]
+pub struct Reads {
+    /// Ids and paths as given, in the order of the calls.
+    calls: Vec<(String, String)>,
+    /// Ids of calls whose result is no success.
+    failed: BTreeSet<String>,
+}
+
+impl Reads {
+    /// Looks at the next event.
+    pub fn observe(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ToolCall { id, action: Action::Read { path }, .. } => {
+                self.calls.push((id.clone(), path.clone()));
             }
-            _ => None,
-        })
-        .collect();
-    let mut seen = BTreeSet::new();
-    let mut paths = Vec::new();
-    for event in events {
-        if let EventKind::ToolCall { id, action: Action::Read { path }, .. } = &event.kind
-            && !failed.contains(id.as_str())
-            && seen.insert(path.as_str())
-        {
-            paths.push(path.clone());
+            EventKind::ToolResult { id, status, .. } if *status != ToolStatus::Ok => {
+                self.failed.insert(id.clone());
+            }
+            _ => {}
         }
     }
-    paths
+
+    /// The paths of the reads that did not fail, as the agent gave them, each once, in the order of
+    /// the calls.
+    pub fn into_paths(self) -> Vec<String> {
+        let mut seen = BTreeSet::new();
+        let succeeded = self.calls.into_iter().filter(|(id, _)| !self.failed.contains(id));
+        succeeded.map(|(_, path)| path).filter(|path| seen.insert(path.clone())).collect()
+    }
+}
+
+impl<'a> FromIterator<&'a Event> for Reads {
+    fn from_iter<T: IntoIterator<Item = &'a Event>>(events: T) -> Self {
+        let mut reads = Self::default();
+        events.into_iter().for_each(|event| reads.observe(event));
+        reads
+    }
 }
 
 #[cfg(test)]
@@ -69,6 +84,6 @@ mod tests {
             read("5", "z.md"),
             call("6", Action::Shell { command: "cat b.md".into() }),
         ]);
-        assert_eq!(observed_reads(&events), ["z.md", "a.md"]);
+        assert_eq!(Reads::from_iter(&events).into_paths(), ["z.md", "a.md"]);
     }
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use OutcomeClass as Class;
-use proctor_harness::{ExitKind, SessionEnd, observed_reads};
+use proctor_harness::{ExitKind, Reads, SessionEnd};
 use proctor_model::event::{Role, ToolStatus};
 use proctor_model::{Action, EventKind, OutcomeClass};
 use serde_json::json;
@@ -321,7 +321,7 @@ fn calls_and_results_of_subagents_name_their_parent() {
     );
     let text = "a\n[image]".into();
     assert_eq!(*kinds[2], EventKind::ToolResult { id: "t2".into(), status: ToolStatus::Ok, text });
-    assert_eq!(observed_reads(&events), ["/w/a.md"]);
+    assert_eq!(Reads::from_iter(&events).into_paths(), ["/w/a.md"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod support;
 
 use OutcomeClass as Class;
-use proctor_harness::{ExitKind, SessionEnd, observed_reads};
+use proctor_harness::{ExitKind, Reads, SessionEnd};
 use proctor_model::event::{FileChange, Role, ToolStatus};
 use proctor_model::{Action, EventKind, OutcomeClass};
 use serde_json::json;
@@ -254,7 +254,7 @@ fn nothing_of_this_program_is_an_explicit_read() {
     let command = json!({"id": "1", "type": "command_execution",
         "command": "bash -lc 'cat a.md'", "aggregated_output": "a", "status": "completed"});
     let line = item("completed", &command);
-    assert!(observed_reads(&exited("codex", &[&line], 0).0).is_empty());
+    assert!(Reads::from_iter(&exited("codex", &[&line], 0).0).into_paths().is_empty());
 }
 
 #[test]

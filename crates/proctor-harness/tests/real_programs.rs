@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use OutcomeClass as Class;
 use camino::Utf8Path;
-use proctor_harness::{ExitKind, SessionEnd, SessionRequest, find, observed_reads};
+use proctor_harness::{ExitKind, Reads, SessionEnd, SessionRequest, find};
 use proctor_model::{EventKind, OutcomeClass};
 use proctor_testkit::fake_model::Script;
 use proctor_testkit::{FakeModel, Fault, SealedHome, Turn};
@@ -147,7 +147,7 @@ fn claude_reads_are_observed_unless_they_fail() {
     let request = SessionRequest { model: Some("haiku"), ..task() };
     let Some((session, _)) = run("claude", script, &request, unchanged) else { return };
     assert_eq!(class(&session), Class::Completed, "{:?}", session.1);
-    let reads = observed_reads(&session.0);
+    let reads = Reads::from_iter(&session.0).into_paths();
     assert_eq!(reads.len(), 1, "{reads:?}");
     assert!(reads[0].ends_with("/work/known.md"));
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use proctor_harness::observed_reads;
+use proctor_harness::Reads;
 use proctor_model::event::{FileChange, Role, ToolStatus};
 use proctor_model::{EventKind, OutcomeClass};
 use support::{class, exited};
@@ -50,7 +50,7 @@ fn its_lines_become_events() {
         EventKind::FileChange { path: "c.md".into(), change: FileChange::Added }
     );
     assert_eq!(events[9].kind, EventKind::Notice { message: "careful".into() });
-    assert_eq!(observed_reads(&events), ["a.md"]);
+    assert_eq!(Reads::from_iter(&events).into_paths(), ["a.md"]);
     assert_eq!(summary.final_text.as_deref(), Some("hello"));
     let usage = summary.usage.unwrap();
     assert_eq!((usage.input_tokens, usage.turns, usage.cost_usd), (Some(11), Some(1), Some(0.5)));

@@ -57,7 +57,9 @@ pub(crate) fn run(_: &Args, context: &mut Context) -> Result<ExitCode, CommandEr
         return Ok(ExitCode::INTERRUPTED);
     }
     let report = examined.report;
-    context.printer.note("Three fixtures with the built-in scripted agent: one keeps the rules, one");
+    context
+        .printer
+        .note("Three fixtures with the built-in scripted agent: one keeps the rules, one");
     context.printer.note("forgets one, and one loses its model provider, which proves nothing.\n");
     print(&report, Output::Text, context)?;
     let file = folder.join("report.json");
@@ -77,10 +79,7 @@ fn shown(report: &Report) -> bool {
 }
 
 fn lay_out(temporary: &Utf8Path) -> Result<Utf8PathBuf, CommandError> {
-    let folder = tempfile::Builder::new()
-        .prefix("proctor-demo-")
-        .tempdir_in(temporary)?
-        .keep();
+    let folder = tempfile::Builder::new().prefix("proctor-demo-").tempdir_in(temporary)?.keep();
     let folder = Utf8PathBuf::from_path_buf(folder)
         .map_err(|path| CommandError::usage(format!("{} is not UTF-8", path.display())))?;
     for (path, text) in SAMPLE {

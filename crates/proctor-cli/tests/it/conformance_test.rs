@@ -100,8 +100,12 @@ fn a_bad_fixture_names_every_mistake_and_stops_nothing() {
 fn the_scripted_agent_passes_fails_and_skips() {
     let mut context = context();
     for name in ["passes", "fails", "unscripted"] {
-        write_fixture(&context, name, json!({"expected_instruction_paths":
-            [".cratis/ai/rules/general.md", ".cratis/ai/rules/extra.md"]}));
+        write_fixture(
+            &context,
+            name,
+            json!({"expected_instruction_paths":
+            [".cratis/ai/rules/general.md", ".cratis/ai/rules/extra.md"]}),
+        );
     }
     write_file(
         &context,
@@ -249,12 +253,16 @@ fn standard_input_is_closed() {
 fn transcripts_are_kept_redacted() {
     let mut context = context();
     context.home().set("MY_SECRET_KEY", "very-hidden-value-42");
-    write_fixture(&context, "leaks", json!({
-        "checks": [
-            {"type": "file_absent", "path": "nothing"},
-            {"type": "command", "run": ["sh", "-c", "echo $MY_SECRET_KEY; exit 1"], "optional": true}
-        ]
-    }));
+    write_fixture(
+        &context,
+        "leaks",
+        json!({
+            "checks": [
+                {"type": "file_absent", "path": "nothing"},
+                {"type": "command", "run": ["sh", "-c", "echo $MY_SECRET_KEY; exit 1"], "optional": true}
+            ]
+        }),
+    );
     write_file(
         &context,
         "leaks",
@@ -310,7 +318,14 @@ fn normal_mode_wants_a_clean_installation_and_a_corpus() {
     let normal = || context.run(["conformance", "test", "--install-only"]);
     assert_eq!(normal().code, 2, "nothing is installed");
     let installed = context.run([
-        "conformance", "install", "--source", "corpus", "--profiles", "p/one", "--harnesses", "claude",
+        "conformance",
+        "install",
+        "--source",
+        "corpus",
+        "--profiles",
+        "p/one",
+        "--harnesses",
+        "claude",
     ]);
     assert_eq!(installed.code, 0, "{installed}");
     let run = normal();
@@ -332,7 +347,10 @@ fn an_interrupt_reports_what_finished() {
     write_file(&context, "a-fast", "agent.yaml", "steps:\n  - write: {path: out.txt, text: x}\n");
     write_fixture(&context, "b-slow", json!({}));
     let started = context.home().root().join("started");
-    let script = format!("steps:\n  - run: [mkfifo, {0}]\n  - run: [sh, -c, \"echo > {0}; sleep 600\"]\n", started.display());
+    let script = format!(
+        "steps:\n  - run: [mkfifo, {0}]\n  - run: [sh, -c, \"echo > {0}; sleep 600\"]\n",
+        started.display()
+    );
     write_file(&context, "b-slow", "agent.yaml", &script);
     std::fs::remove_file(&started).ok();
     let mut child = context

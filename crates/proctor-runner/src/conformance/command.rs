@@ -23,7 +23,8 @@ pub(super) fn run_command(
     deadline: Instant,
 ) -> CommandRun {
     // A valid fixture names an executable; an empty name is not found below.
-    let (program, args) = run.split_first().map_or(("", run), |(first, rest)| (first.as_str(), rest));
+    let (program, args) =
+        run.split_first().map_or(("", run), |(first, rest)| (first.as_str(), rest));
     let env = environment(settings.env, room);
     let spawn = Spawn {
         program: program.into(),

@@ -1,14 +1,14 @@
 //! Whether expected instruction files were seen to be read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use proctor_corpus::{MANAGED_DIRECTORY, Slice};
+use proctor_harness::Reads;
+use proctor_model::Event;
 use proctor_model::conformance::report::{LoadStatus, ObservedLoad};
-use proctor_model::event::ToolStatus;
-use proctor_model::{Action, Event, EventKind};
 
-/// Follows the explicit reads of a session.
+/// Follows the explicit reads of a session, and holds them against the expected paths.
 ///
 /// Only a read tool that names a path, and did not fail, proves anything: a `cat` in a shell or a
 /// file that the harness loads by itself leaves the path `unknown`.
@@ -16,10 +16,7 @@ pub(super) struct Loads {
     /// The workspace, with its links resolved.
     workspace: Utf8PathBuf,
     expected: Vec<Expected>,
-    /// Paths of reads that are under way, by call id.
-    pending: BTreeMap<String, String>,
-    /// What was read, as real paths.
-    seen: BTreeSet<Utf8PathBuf>,
+    reads: Reads,
 }
 
 struct Expected {
@@ -44,27 +41,18 @@ impl Loads {
                 Expected { path: path.clone(), installed: installed.contains(&real), real }
             })
             .collect();
-        Self { workspace, expected, pending: BTreeMap::new(), seen: BTreeSet::new() }
+        Self { workspace, expected, reads: Reads::default() }
     }
 
     /// Looks at the next event.
     pub(super) fn observe(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::ToolCall { id, action: Action::Read { path }, .. } => {
-                self.pending.insert(id.clone(), path.clone());
-            }
-            EventKind::ToolResult { id, status, .. } => {
-                if let (Some(path), ToolStatus::Ok) = (self.pending.remove(id), status) {
-                    self.seen.insert(real(&self.workspace, &path));
-                }
-            }
-            _ => {}
-        }
+        self.reads.observe(event);
     }
 
     /// One row an expected path, in the fixture's order.
     pub(super) fn into_rows(self) -> Vec<ObservedLoad> {
-        let seen = self.seen;
+        let paths = self.reads.into_paths();
+        let seen: BTreeSet<_> = paths.iter().map(|path| real(&self.workspace, path)).collect();
         let row = |expected: Expected| ObservedLoad {
             status: match seen.contains(&expected.real) {
                 true => LoadStatus::Observed,

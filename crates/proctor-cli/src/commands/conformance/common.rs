@@ -112,8 +112,7 @@ fn refusal(conflicts: &[Conflict], context: &Context) -> CommandError {
     let error = CommandError::usage(context.redactor.text(&message));
     let is = |kind| conflicts.iter().any(|conflict| conflict.kind == kind);
     if is(ConflictKind::Changed) {
-        error
-            .hint("`--force` replaces them; `proctor conformance status` says how they differ")
+        error.hint("`--force` replaces them; `proctor conformance status` says how they differ")
     } else if is(ConflictKind::NotOurs) {
         error.hint("move them away; `--force` never replaces what no installation made")
     } else {
@@ -128,9 +127,8 @@ pub(super) fn explain(error: InstallError) -> CommandError {
         InstallError::NotInstalled { .. } => {
             message.hint("install a slice first: `proctor conformance install --help`")
         }
-        InstallError::CutOff { .. } => message.hint(
-            "`proctor conformance update` goes back to the state before it and starts again",
-        ),
+        InstallError::CutOff { .. } => message
+            .hint("`proctor conformance update` goes back to the state before it and starts again"),
         InstallError::Busy { .. } => message.hint("wait until it has finished"),
         InstallError::Corpus(CorpusError::NotACorpus { .. }) => {
             message.hint("name the root of a corpus checkout")
@@ -141,9 +139,5 @@ pub(super) fn explain(error: InstallError) -> CommandError {
 
 /// The items of comma-separated lists, trimmed; empty ones are dropped.
 pub(super) fn items(lists: &[String]) -> Vec<String> {
-    lists
-        .iter()
-        .map(|item| item.trim().to_owned())
-        .filter(|item| !item.is_empty())
-        .collect()
+    lists.iter().map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
 }

@@ -113,7 +113,11 @@ pub(crate) fn execute(options: &Options, context: &Context) -> Result<Examined, 
 }
 
 /// Prints the report to standard output.
-pub(crate) fn print(report: &Report, output: Output, context: &Context) -> Result<(), CommandError> {
+pub(crate) fn print(
+    report: &Report,
+    output: Output,
+    context: &Context,
+) -> Result<(), CommandError> {
     let text = match output {
         Output::Json => proctor_report::conformance::render_json(report),
         Output::Text => proctor_report::conformance::render_text(report, &context.printer.styles()),

@@ -39,7 +39,6 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, CommandError> {
     let corpus = require_corpus(args.source.as_ref(), context)?;
     let compat = if args.compat { Compat::Reference } else { Compat::Proctor };
-    let report =
-        proctor_corpus::update(&context.cwd, &corpus, compat, args.force, args.dry_run);
+    let report = proctor_corpus::update(&context.cwd, &corpus, compat, args.force, args.dry_run);
     print_report(&report.map_err(explain)?, args.output, context)
 }
