@@ -48,3 +48,30 @@ fn order() {
         assert_eq!(json_equal(&expected, &actual), vector["equal"], "{vector}");
     }
 }
+
+/// Real answers of 16 memory systems with a judge's score: how often the gold text is in an answer
+/// that the judge calls right or wrong. The figures stand in the documentation.
+#[test]
+fn gold_texts_in_judged_answers() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/recorded-runs");
+    let Ok(lines) = std::fs::read_to_string(folder.join("arena_fixture_runs.jsonl")) else {
+        eprintln!("skipped: no judged answers");
+        return;
+    };
+    let mut counts = [[0; 2]; 4];
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).expect("a judged run");
+        let wrong = usize::from(line["judge_score"].as_f64().expect("a score") < 50.0);
+        let run = &line["run"];
+        let Some(answer) = run["actual"]["answer"].as_str().map(Prepared::new) else { continue };
+        let gold = run["fixture"]["expected"]["mustContain"][0].as_str().expect("gold");
+        let gold = Prepared::new(gold);
+        let found =
+            [Boundary::Substring, Boundary::Word].map(|mode| answer.find(&gold, mode).found);
+        let held = [true, found[0], found[1], answer.equals(&gold)];
+        for (count, held) in counts.iter_mut().zip(held) {
+            count[wrong] += u32::from(held);
+        }
+    }
+    assert_eq!(counts, [[219, 353], [127, 97], [117, 44], [0, 0]], "all, substring, word, equal");
+}
