@@ -4,4 +4,5 @@ mod conformance_install;
 mod conformance_test;
 mod corpus;
 mod real_harness;
+mod score_examples;
 mod transcript;
