@@ -16,7 +16,7 @@ use crate::settings::Settings;
 pub(super) const NAME_A_CORPUS: &str = "name the corpus with `--source DIR`, the variable \
     CRATIS_AI_SOURCE, or `source` under `[conformance]` in proctor.toml";
 
-/// Where the corpus comes from: `--source`, then CRATIS_AI_SOURCE, then proctor.toml.
+/// Where the corpus comes from: `--source`, then `CRATIS_AI_SOURCE`, then proctor.toml.
 pub(super) fn choose_corpus(
     source: Option<&Utf8PathBuf>,
     context: &Context,
@@ -39,7 +39,7 @@ pub(super) fn find_corpus(
         CorpusChoice::Named(path) | CorpusChoice::Environment(path) => Some(path),
         CorpusChoice::Settings(path) => path,
     };
-    path.map(|path| Corpus::open(&path)).transpose().map_err(|error| explain(error.into()))
+    path.map(|path| Corpus::open(&path)).transpose().map_err(|error| explain(&error.into()))
 }
 
 /// Opens the corpus, which has to be named.
@@ -121,8 +121,8 @@ fn refusal(conflicts: &[Conflict], context: &Context) -> CommandError {
 }
 
 /// An error of the installer with advice.
-pub(super) fn explain(error: InstallError) -> CommandError {
-    let message = CommandError::usage(&error);
+pub(super) fn explain(error: &InstallError) -> CommandError {
+    let message = CommandError::usage(error);
     match error {
         InstallError::NotInstalled { .. } => {
             message.hint("install a slice first: `proctor conformance install --help`")

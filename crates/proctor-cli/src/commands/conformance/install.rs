@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Languages, separated by commas [default: any].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     languages: Vec<String>,
-    /// Corpus checkout; without it CRATIS_AI_SOURCE, then `source` in proctor.toml.
+    /// Corpus checkout; without it `CRATIS_AI_SOURCE`, then `source` in proctor.toml.
     #[arg(long, value_name = "DIR")]
     source: Option<Utf8PathBuf>,
     /// Replace managed files that were edited.
@@ -65,7 +65,8 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, Comman
         force: args.force,
         dry_run: args.dry_run,
     };
-    let report = proctor_corpus::install(&context.cwd, &corpus, &request).map_err(explain)?;
+    let report = proctor_corpus::install(&context.cwd, &corpus, &request)
+        .map_err(|error| explain(&error))?;
     print_report(&report, args.output, context)
 }
 

@@ -27,7 +27,7 @@ writes when `core.autocrlf` is set.
 Exit codes: 0 everything is as it was installed; 1 something was changed; 2 not installed, wrong
 usage or an error.")]
 pub(crate) struct Args {
-    /// Corpus to compare with; without it CRATIS_AI_SOURCE, then `source` in proctor.toml.
+    /// Corpus to compare with; without it `CRATIS_AI_SOURCE`, then `source` in proctor.toml.
     #[arg(long, value_name = "DIR")]
     source: Option<Utf8PathBuf>,
     /// How to print it.
@@ -37,7 +37,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, CommandError> {
     let corpus = find_corpus(args.source.as_ref(), context)?;
-    let status = proctor_corpus::status(&context.cwd, corpus.as_ref()).map_err(explain)?;
+    let status =
+        proctor_corpus::status(&context.cwd, corpus.as_ref()).map_err(|error| explain(&error))?;
     match args.output {
         Output::Json => print_json(json_status(&status), context)?,
         Output::Text => print_text(&text_status(&status), context)?,

@@ -31,5 +31,5 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, CommandError> {
     let report = proctor_corpus::uninstall(&context.cwd, args.force, args.dry_run);
-    print_report(&report.map_err(explain)?, args.output, context)
+    print_report(&report.map_err(|error| explain(&error))?, args.output, context)
 }

@@ -19,7 +19,7 @@ The choice in .cratis/ai.json stays as it is; `proctor conformance install` chan
 
 Exit codes: 0 up to date; 2 refused, wrong usage or an error.")]
 pub(crate) struct Args {
-    /// Corpus checkout; without it CRATIS_AI_SOURCE, then `source` in proctor.toml.
+    /// Corpus checkout; without it `CRATIS_AI_SOURCE`, then `source` in proctor.toml.
     #[arg(long, value_name = "DIR")]
     source: Option<Utf8PathBuf>,
     /// Replace managed files that were edited.
@@ -40,5 +40,5 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, Comman
     let corpus = require_corpus(args.source.as_ref(), context)?;
     let compat = if args.compat { Compat::Reference } else { Compat::Proctor };
     let report = proctor_corpus::update(&context.cwd, &corpus, compat, args.force, args.dry_run);
-    print_report(&report.map_err(explain)?, args.output, context)
+    print_report(&report.map_err(|error| explain(&error))?, args.output, context)
 }
