@@ -34,10 +34,10 @@ pub fn json_first(bytes: &[u8], problems: &mut Problems) -> Option<Node> {
     read(bytes, problems, Parser::first_value)
 }
 
-fn read(
-    bytes: &[u8],
+fn read<'a>(
+    bytes: &'a [u8],
     problems: &mut Problems,
-    parse: fn(&mut Parser<'_>) -> Result<Node, Fault>,
+    parse: fn(&mut Parser<'a>) -> Result<Node, Fault>,
 ) -> Option<Node> {
     if bytes.len() as u64 > MAX_BYTES {
         problems.push(too_long(bytes.len() as u64));

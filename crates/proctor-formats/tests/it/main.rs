@@ -7,3 +7,4 @@ mod fixture;
 mod json;
 mod schema;
 mod shared_data;
+mod yaml;
