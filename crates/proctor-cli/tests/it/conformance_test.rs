@@ -117,7 +117,7 @@ fn the_scripted_agent_passes_fails_and_skips() {
     let (code, report) = report(&context, &["--harnesses", "scripted"]);
     assert_eq!(code, 1);
     insta::assert_snapshot!(status(&report).join("\n"), @r"
-    fails | scripted | failed | 1 required result-phase check(s) failed
+    fails | scripted | failed | result phase: check 0 (file_exists) failed: `out.txt` does not exist
     passes | scripted | passed | -
     unscripted | scripted | skipped | no script: put agent.yaml beside fixture.json
     ");

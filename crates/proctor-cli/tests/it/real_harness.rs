@@ -3,6 +3,7 @@
 //! `cargo xtask test` installs the programs and makes their absence a failure; elsewhere these
 //! tests say that they were skipped.
 
+use proctor_testkit::harness::real_harness;
 use proctor_testkit::{FakeModel, Fault, SealedHome, TestContext, Turn};
 use serde_json::{Value, json};
 
@@ -135,11 +136,24 @@ fn a_timeout_kills_the_tree() {
             "claude" => Turn::tool("Bash", json!({"command": command, "description": "wait"})),
             _ => Turn::tool("exec_command", json!({"cmd": command})),
         };
-        let Some(trial) = Trial::new(harness, vec![turn, Turn::text("done")]) else { continue };
+        let Some(mut trial) = Trial::new(harness, vec![turn, Turn::text("done")]) else { continue };
+        if harness == "claude" {
+            // Claude Code runs a command like this only when it is told that it may.
+            let real = real_harness(harness).unwrap();
+            let bin = trial.context.home().bin();
+            std::fs::remove_file(bin.join(harness)).unwrap();
+            let script = format!(
+                "#!/bin/sh\nexec '{}' --allowedTools 'Bash(python3:*)' \"$@\"\n",
+                real.display()
+            );
+            trial.context.home().add_script(harness, &script);
+        }
         trial.fixture(json!({"bounds": {"timeout_seconds": 8}}));
         let (code, result) = trial.run(harness, &[]);
         assert_eq!((code, &result["reason"]), (1, &json!("timed out")), "{harness}: {result:#}");
         assert_eq!(result["outcome"]["class"], "timeout");
+        let requests = trial.model.model_requests();
+        assert_eq!(requests.len(), 1, "{harness}: the command ended before the deadline");
         assert!(!anyone_mentions(&mark), "{harness}: a process of the trial is alive");
     }
 }
