@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Directory of fixtures [default: Evaluations/conformance in the corpus].
     #[arg(long = "fixtures", value_name = "DIR")]
     fixtures_root: Option<Utf8PathBuf>,
-    /// Corpus checkout; without it CRATIS_AI_SOURCE, then `source` in proctor.toml.
+    /// Corpus checkout; without it `CRATIS_AI_SOURCE`, then `source` in proctor.toml.
     #[arg(long, value_name = "DIR")]
     source: Option<Utf8PathBuf>,
     /// How to print the report.
