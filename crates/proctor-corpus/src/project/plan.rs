@@ -56,12 +56,7 @@ impl<'a> Project<'a> {
         let takeover = Takeover::plan(self.tree, slice)?;
         let instructions =
             if takeover.found { Instructions::Project } else { Instructions::General };
-        let planner = Planner {
-            tree: self.tree,
-            modified: changes(drift::files_and_links(self.tree, &previous)?),
-            files: previous.files.iter().map(|file| (file.destination.as_str(), file)).collect(),
-            links: previous.integrations.iter().map(|link| (link.path.as_str(), link)).collect(),
-        };
+        let planner = Planner::new(self.tree, &previous)?;
         let links = slice.links(instructions);
         let mut not_ours = planner.not_ours(slice, &links)?;
         not_ours.extend(takeover.conflicts);
@@ -81,10 +76,7 @@ impl<'a> Project<'a> {
         plan.notes.extend(takeover.notes);
         plan.actions.extend(takeover.actions);
         plan.steps.extend(takeover.steps);
-        let files = planner.write_files(slice, &mut plan)?;
-        planner.remove_files(|file| !slice.has_file(&file.destination), &mut plan)?;
-        planner.remove_links(|link| !links.contains_key(&link.path), &mut plan)?;
-        let integrations = planner.make_links(links, &mut plan)?;
+        let (files, integrations) = planner.apply(slice, links, &mut plan)?;
         plan.actions.append(&mut mcp.actions);
         plan.steps.append(&mut mcp.steps);
         let text = ProjectConfig::text(config, slice.selection());
@@ -108,12 +100,7 @@ impl<'a> Project<'a> {
         if !mcp.conflicts.is_empty() {
             return Ok(Plan { conflicts: mcp.conflicts, ..Plan::default() });
         }
-        let planner = Planner {
-            tree: self.tree,
-            modified: changes(drift::files_and_links(self.tree, &previous)?),
-            files: previous.files.iter().map(|file| (file.destination.as_str(), file)).collect(),
-            links: previous.integrations.iter().map(|link| (link.path.as_str(), link)).collect(),
-        };
+        let planner = Planner::new(self.tree, &previous)?;
         if !force && !planner.modified.is_empty() {
             return Ok(Plan { conflicts: planner.changed(), ..Plan::default() });
         }
@@ -137,7 +124,32 @@ struct Planner<'a> {
     links: BTreeMap<&'a str, &'a Integration>,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    fn new(tree: &'a Tree, previous: &'a Manifest) -> Result<Self, InstallError> {
+        let modified = drift::files_and_links(tree, previous)?;
+        let files = previous.files.iter().map(|file| (file.destination.as_str(), file));
+        let links = previous.integrations.iter().map(|link| (link.path.as_str(), link));
+        Ok(Self {
+            tree,
+            modified: modified.into_iter().map(|Modified { path, kind }| (path, kind)).collect(),
+            files: files.collect(),
+            links: links.collect(),
+        })
+    }
+
+    /// Plans files and links, and gives those that are managed afterwards.
+    fn apply(
+        &self,
+        slice: &Slice,
+        links: BTreeMap<String, Integration>,
+        plan: &mut Plan,
+    ) -> Result<(Vec<ManagedFile>, Vec<Integration>), InstallError> {
+        let files = self.write_files(slice, plan)?;
+        self.remove_files(|file| !slice.has_file(&file.destination), plan)?;
+        self.remove_links(|link| !links.contains_key(&link.path), plan)?;
+        Ok((files, self.make_links(links, plan)?))
+    }
+
     fn entry(&self, path: &str) -> Result<Entry, InstallError> {
         self.tree.entry(path).map_err(|source| io_error("read", self.at(path), source))
     }
@@ -295,10 +307,6 @@ impl Planner<'_> {
         }
         Ok(ours)
     }
-}
-
-fn changes(modified: Vec<Modified>) -> BTreeMap<String, Change> {
-    modified.into_iter().map(|Modified { path, kind }| (path, kind)).collect()
 }
 
 fn managed(destination: &str) -> String {
