@@ -4,6 +4,7 @@
 
 mod discover;
 mod fixture;
+mod fixture_run;
 mod json;
 mod schema;
 mod shared_data;

@@ -22,14 +22,14 @@ pub const MAX_NEEDLES: usize = 10_000;
 #[schemars(rename_all = "camelCase", deny_unknown_fields, title = "fixture-run v1")]
 pub struct FixtureRun<'a> {
     /// The schema of the file, for editors. Ignored.
-    #[schemars(rename = "$schema", with = "String")]
+    #[schemars(default, rename = "$schema", with = "String")]
     pub schema: Option<&'a str>,
     /// The version of the contract.
     pub contract_version: ContractVersion,
     /// The scenario and what is expected of an answer.
     pub fixture: Fixture<'a>,
     /// What the system answered. Left out, every check is `unknown`.
-    #[schemars(with = "Actual")]
+    #[schemars(default, with = "Actual")]
     pub actual: Option<Actual<'a>>,
 }
 
@@ -64,15 +64,15 @@ pub struct Fixture<'a> {
     /// The place of the fixture in the matrix.
     pub kind: Kind,
     /// What the system was asked. Echoed in the report, never scored.
-    #[schemars(with = "Json")]
+    #[schemars(default, with = "Json")]
     pub query: Option<&'a Json<'a>>,
     /// What the system was told before. Echoed in the report, never scored.
-    #[schemars(with = "Json")]
+    #[schemars(default, with = "Json")]
     pub memory: Option<&'a Json<'a>>,
     /// The checks. Without any the run is `unknown`.
     pub expected: Expected<'a>,
     /// What the self-test expects of the run; left out, it follows from `kind`. Never scored.
-    #[schemars(with = "Json")]
+    #[schemars(default, with = "Json")]
     pub intended_verdict: Option<Verdict>,
 }
 
@@ -156,19 +156,19 @@ impl Kind {
 #[schemars(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expected<'a> {
     /// The answer is this value, but for case and white space.
-    #[schemars(with = "Scalar")]
+    #[schemars(default, with = "Scalar")]
     pub answer_equals: Option<Scalar<'a>>,
     /// The answer contains each of these values.
-    #[schemars(with = "Needles")]
+    #[schemars(default, with = "Needles")]
     pub must_contain: Option<&'a [Json<'a>]>,
     /// The answer contains none of these values.
-    #[schemars(with = "Needles")]
+    #[schemars(default, with = "Needles")]
     pub must_not_contain: Option<&'a [Json<'a>]>,
     /// `actual.order` equals this list.
-    #[schemars(with = "Vec<Json>")]
+    #[schemars(default, with = "Vec<Json>")]
     pub order: Option<&'a [Json<'a>]>,
     /// `actual.entity` is this name, but for case and white space.
-    #[schemars(with = "String", regex(pattern = r"\S"))]
+    #[schemars(default, with = "String", regex(pattern = r"\S"))]
     pub attributed_to: Option<&'a str>,
 }
 
@@ -195,13 +195,13 @@ impl Expected<'_> {
 #[schemars(rename_all = "camelCase")]
 pub struct Actual<'a> {
     /// The answer.
-    #[schemars(with = "Scalar")]
+    #[schemars(default, with = "Scalar")]
     pub answer: Option<Scalar<'a>>,
     /// Things in the order in which the system gave them.
-    #[schemars(with = "Vec<Json>")]
+    #[schemars(default, with = "Vec<Json>")]
     pub order: Option<&'a [Json<'a>]>,
     /// Whom or what the answer is about.
-    #[schemars(with = "String")]
+    #[schemars(default, with = "String")]
     pub entity: Option<&'a str>,
     /// Whether the answer was cut off; then a value that is missing from it proves nothing.
     #[schemars(default)]
