@@ -14,6 +14,16 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// A digest of bytes that come one after another.
+    pub fn stream() -> DigestStream {
+        DigestStream(Sha256::new())
+    }
+
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Upper-case hexadecimal, as installation manifests write it.
     pub fn upper_hex(&self) -> String {
         self.hex(b"0123456789ABCDEF")
@@ -22,6 +32,22 @@ impl Digest {
     fn hex(self, alphabet: &[u8; 16]) -> String {
         let digit = |nibble: u8| char::from(alphabet[usize::from(nibble)]);
         self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    }
+}
+
+/// A digest in the making; see [`Digest::stream`].
+#[derive(Clone)]
+pub struct DigestStream(Sha256);
+
+impl DigestStream {
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of everything that was added.
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
     }
 }
 
@@ -48,5 +74,9 @@ mod tests {
         let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), hex);
         assert_eq!(Digest::of(b"abc").upper_hex(), hex.to_uppercase());
+        let mut stream = Digest::stream();
+        stream.update(b"a");
+        stream.update(b"bc");
+        assert_eq!(stream.finish(), Digest::of(b"abc"));
     }
 }

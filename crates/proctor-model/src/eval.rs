@@ -8,6 +8,7 @@ pub mod case;
 pub mod estimate;
 pub mod lint;
 pub mod protocol;
+pub mod re2;
 pub mod record;
 pub mod report;
 
