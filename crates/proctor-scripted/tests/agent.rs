@@ -1,9 +1,12 @@
 //! The agent as a process: what it prints, does and exits with.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use proctor_scripted::Script;
 
 struct Scene {
     temp: tempfile::TempDir,
@@ -339,6 +342,28 @@ fn a_bad_script_prints_nothing() {
         run(Command::new(env!("CARGO_BIN_EXE_proctor-scripted")).args(["__agent", "/no/script"]));
     assert_eq!((missing.code, missing.out.as_str()), (Some(2), ""));
     insta::assert_snapshot!(missing.err, @r##"/no/script: the script cannot be read: No such file or directory (os error 2)"##);
+}
+
+#[test]
+fn every_step_in_the_documentation_is_one() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scripted-agent.md");
+    let page = fs::read_to_string(page).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let examples: Vec<&str> = rows.flat_map(|(steps, _)| steps.split("` or `")).collect();
+    assert_eq!(examples.len(), 20, "nineteen steps, one of them in two ways");
+    let script = format!("steps:\n  - {}\n", examples.join("\n  - "));
+    let script = Script::parse(&script).unwrap();
+    let kinds: BTreeSet<String> = script
+        .steps
+        .iter()
+        .map(|step| {
+            let shown = format!("{step:?}");
+            shown.split('(').next().unwrap_or_default().to_owned()
+        })
+        .collect();
+    assert_eq!(kinds.len(), 19);
+    let (_, rest) = page.split_once("```yaml\n").unwrap();
+    Script::parse(rest.split_once("```").unwrap().0).unwrap();
 }
 
 #[test]
