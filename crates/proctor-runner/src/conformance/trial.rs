@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::{Utf8Path, Utf8PathBuf, absolute_utf8};
 use proctor_corpus::{MANAGED_DIRECTORY, Slice};
 use proctor_formats::conformance::FixtureEntry;
 use proctor_grade::{CommandEnd, Verdict, Workspace};
@@ -166,7 +166,8 @@ impl Trial<'_> {
         loads: &mut Loads,
     ) -> Step {
         let settings = self.settings;
-        let script = self.entry.directory.join(SCRIPT_NAME);
+        // The agent runs in the workspace, so a path relative to the project would mislead it.
+        let script = absolute_utf8(self.entry.directory.join(SCRIPT_NAME)).map_err(error)?;
         let request = SessionRequest {
             prompt: &self.fixture.prompt,
             workspace: room.workspace(),

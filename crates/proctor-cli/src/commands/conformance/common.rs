@@ -17,16 +17,18 @@ pub(super) const NAME_A_CORPUS: &str = "name the corpus with `--source DIR`, the
     CRATIS_AI_SOURCE, or `source` under `[conformance]` in proctor.toml";
 
 /// Where the corpus comes from: `--source`, then `CRATIS_AI_SOURCE`, then proctor.toml.
+///
+/// Paths stay as they are written, so that reports say the same on every machine.
 pub(super) fn choose_corpus(
     source: Option<&Utf8PathBuf>,
     context: &Context,
 ) -> Result<CorpusChoice, CommandError> {
     Ok(if let Some(path) = source {
-        CorpusChoice::Named(context.cwd.join(path))
+        CorpusChoice::Named(path.clone())
     } else if let Some(path) = context.var("CRATIS_AI_SOURCE") {
-        CorpusChoice::Environment(context.cwd.join(path))
+        CorpusChoice::Environment(path.into())
     } else {
-        CorpusChoice::Settings(Settings::load(&context.cwd)?.conformance_source(&context.cwd))
+        CorpusChoice::Settings(Settings::load(&context.cwd)?.conformance_source())
     })
 }
 

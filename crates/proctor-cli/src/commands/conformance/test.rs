@@ -126,14 +126,13 @@ pub(crate) fn print(
 }
 
 fn options(args: &Args, context: &Context) -> Result<Options, CommandError> {
-    let absolute = |path: &Utf8PathBuf| context.cwd.join(path);
     let corpus = choose_corpus(args.source.as_ref(), context)?;
     let harnesses = items(&args.harnesses);
     let seconds = Duration::from_secs;
     Ok(Options {
         project: context.cwd.clone(),
         corpus,
-        fixtures_root: args.fixtures_root.as_ref().map(absolute),
+        fixtures_root: args.fixtures_root.clone(),
         harnesses: (!harnesses.is_empty()).then_some(harnesses),
         fixtures: args.fixtures.clone(),
         harness_mode: match args.install_only {
