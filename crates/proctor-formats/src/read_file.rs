@@ -64,6 +64,7 @@ pub(crate) fn inaccessible(path: &Path, error: &io::Error) -> Diagnostic {
         io::ErrorKind::NotFound if path.ancestors().any(Path::is_symlink) => {
             Diagnostic::error("is a link to nothing").hint("mend the link")
         }
+        io::ErrorKind::NotFound => Diagnostic::error("does not exist"),
         io::ErrorKind::PermissionDenied => {
             Diagnostic::error("may not be read: permission denied").hint("change its mode or owner")
         }

@@ -185,3 +185,6 @@ impl Worker<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

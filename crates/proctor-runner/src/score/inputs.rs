@@ -225,7 +225,7 @@ fn vanished() -> Violation {
 }
 
 fn excludes(globs: &[String]) -> Result<Gitignore, InputError> {
-    let mut builder = GitignoreBuilder::new("");
+    let mut builder = pattern_builder(Path::new(""));
     for glob in globs {
         // Only in a file does `#` begin a comment.
         let escaped = if glob.starts_with('#') { format!("\\{glob}") } else { glob.clone() };
@@ -236,6 +236,14 @@ fn excludes(globs: &[String]) -> Result<Gitignore, InputError> {
         })?;
     }
     built(&builder)
+}
+
+/// A builder for the patterns of a directory. A bracket that is never closed is a slip, and not a
+/// name with a bracket in it.
+pub(super) fn pattern_builder(directory: &Path) -> GitignoreBuilder {
+    let mut builder = GitignoreBuilder::new(directory);
+    builder.allow_unclosed_class(false);
+    builder
 }
 
 pub(super) fn built(builder: &GitignoreBuilder) -> Result<Gitignore, InputError> {

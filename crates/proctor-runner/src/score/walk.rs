@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::Gitignore;
 use proctor_formats::fixture_run;
 use proctor_model::recorded::run::Violation;
 
-use super::inputs::{Entry, Found, InputError, Kind, What, built, file, id, text_of};
+use super::inputs::{
+    Entry, Found, InputError, Kind, What, built, file, id, pattern_builder, text_of,
+};
 
 /// The file in which a directory leaves runs out, in the syntax of `.gitignore`.
 const IGNORE_FILE: &str = ".fixturerunignore";
@@ -154,7 +156,7 @@ impl Walk<'_> {
         let refuse = |message| InputError::IgnoreFile { path: shown.clone(), message };
         let bytes = fixture_run::read(&self.root.join(&file)).map_err(|v| refuse(v.message))?;
         let text = String::from_utf8(bytes).map_err(|_| refuse("is no UTF-8".to_owned()))?;
-        let mut builder = GitignoreBuilder::new(directory);
+        let mut builder = pattern_builder(directory);
         for (number, line) in (1..).zip(text.lines()) {
             builder.add_line(None, line).map_err(|error| InputError::Glob {
                 glob: line.to_owned(),
