@@ -58,7 +58,8 @@ pub(super) fn run(report: &RunReport<'_>, out: &mut Vec<u8>) {
         text,
         ">\n      <{element} type=\"{kind}\" message=\"{}\">{}</{element}>\n    </testcase>\n",
         xml(&message),
-        xml(&details(report)),
+        // Only in attributes does a line feed need an escape.
+        xml(&details(report)).replace("&#10;", "\n"),
     );
     out.extend_from_slice(text.as_bytes());
 }
@@ -73,12 +74,13 @@ fn reasons(report: &RunReport<'_>) -> String {
 }
 
 fn details(report: &RunReport<'_>) -> String {
+    let reason = words::run_reason(report).map(str::to_owned);
     let violations = report.violations.iter().map(ToString::to_string);
     let checks = report.checks.iter().filter(|check| check.reason.is_some()).flat_map(|check| {
         words::finding(check).into_iter().map(move |line| format!("{}: {line}", check.check))
     });
     let notes = report.notes.iter().map(|note| format!("note: {}", words::explained(note)));
-    violations.chain(checks).chain(notes).collect::<Vec<_>>().join("\n")
+    reason.into_iter().chain(violations).chain(checks).chain(notes).collect::<Vec<_>>().join("\n")
 }
 
 /// Text that may stand in XML, in an element or an attribute. What XML 1.0 has no way to write is

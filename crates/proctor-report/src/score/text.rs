@@ -98,14 +98,12 @@ pub(super) fn foot(summary: &Summary, styles: &Styles) -> String {
         0 => String::new(),
         skipped => format!("; {skipped} left out"),
     };
+    let runs = words::runs(summary.counts.total());
     line(
         &mut text,
-        &format!(
-            "{}: {}, {pass} pass, {fail} fail, {unknown} unknown, {error} error{skipped}",
-            verdict(summary.verdict, styles),
-            words::runs(summary.counts.total()),
-        ),
+        &format!("{runs}: {pass} pass, {fail} fail, {unknown} unknown, {error} error{skipped}"),
     );
+    line(&mut text, &format!("verdict: {}", verdict(summary.verdict, styles)));
     text
 }
 
