@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
@@ -170,7 +170,10 @@ pub(crate) fn automaton(secrets: &BTreeSet<String>) -> Option<AhoCorasick> {
     if needles.is_empty() {
         return None;
     }
-    AhoCorasick::builder().match_kind(MatchKind::Standard).build(needles).ok()
+    // Up to a few MiB of tables are worth the speed; beyond that the automaton decides.
+    let length: usize = needles.iter().map(Vec::len).sum();
+    let kind = (length <= 32 * 1024).then_some(AhoCorasickKind::DFA);
+    AhoCorasick::builder().match_kind(MatchKind::Standard).kind(kind).build(needles).ok()
 }
 
 /// The secret itself, and what it looks like inside base64 text at each of the three alignments.

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memchr2};
+
 use crate::spans::escape_length;
 
 /// An encoding that can be taken off.
@@ -32,17 +34,17 @@ pub(crate) struct View {
 impl View {
     /// Takes `decoding` off `bytes`; `None` when that changes nothing.
     pub(crate) fn of(bytes: &[u8], decoding: Decoding) -> Option<Self> {
-        let encoded = |byte: &u8| match decoding {
-            Decoding::Json => *byte == b'\\',
-            Decoding::Percent => *byte == b'%',
-            Decoding::Form => matches!(*byte, b'%' | b'+'),
-            Decoding::Wrapped => matches!(*byte, b'\n' | b'\r'),
+        let next = |bytes: &[u8]| match decoding {
+            Decoding::Json => memchr(b'\\', bytes),
+            Decoding::Percent => memchr(b'%', bytes),
+            Decoding::Form => memchr2(b'%', b'+', bytes),
+            Decoding::Wrapped => memchr2(b'\n', b'\r', bytes),
         };
         let bytes = if decoding == Decoding::Wrapped { bytes.trim_ascii_end() } else { bytes };
         let mut view = Self { bytes: Vec::new(), steps: Vec::new(), origin_len: bytes.len() };
         let mut plain = 0;
         let mut at = 0;
-        while let Some(ahead) = bytes.get(at..).and_then(|rest| rest.iter().position(encoded)) {
+        while let Some(ahead) = bytes.get(at..).and_then(next) {
             at += ahead;
             let Some((length, decoded)) = decode(&bytes[at..], decoding) else {
                 // Not an escape: it stands for itself.
