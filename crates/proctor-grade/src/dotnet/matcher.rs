@@ -187,12 +187,9 @@ impl Matcher<'_> {
                 Some(Frame::Choice { to, at }) => return Ok(Some((to as usize, at as usize))),
                 Some(Frame::Undo { register, old }) => self.put(register, old),
                 Some(Frame::Shorter { run, least, at }) => {
-                    // A run to the right gives back to the left, and the other way round.
-                    let at = if at > least { at - 1 } else { at + 1 };
-                    if at != least {
-                        self.push(Frame::Shorter { run, least, at })?;
+                    if let Some(at) = self.shorter(run, least, at)? {
+                        return Ok(Some((run as usize + 1, at)));
                     }
-                    return Ok(Some((run as usize + 1, at as usize)));
                 }
                 Some(Frame::Longer { run, most, at }) => {
                     if let Some(end) = self.longer(run, most, at)? {
@@ -202,6 +199,27 @@ impl Matcher<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Gives units of a run back: one, or as many as bring the unit that must follow within reach.
+    fn shorter(&mut self, run: Address, least: u32, at: u32) -> Result<Option<usize>, Unfinished> {
+        // A run to the right gives back to the left, and the other way round.
+        let mut at = if at > least { at - 1 } else { at + 1 };
+        if let Some(Step::Unit { unit, back: false }) = self.program.steps.get(run as usize + 1)
+            && at >= least
+        {
+            let given = self.text.get(least as usize..=at as usize).unwrap_or_default();
+            let Some(ahead) = given.iter().rposition(|given| given == unit) else {
+                self.spend(given.len())?;
+                return Ok(None);
+            };
+            self.spend(given.len() - ahead)?;
+            at = least + short(ahead);
+        }
+        if at != least {
+            self.push(Frame::Shorter { run, least, at })?;
+        }
+        Ok(Some(at as usize))
     }
 
     fn longer(&mut self, run: Address, most: u32, at: u32) -> Result<Option<usize>, Unfinished> {
