@@ -164,7 +164,8 @@ fn options(args: &Args, context: &Context) -> Result<Options, CommandError> {
         return Err(CommandError::usage(format!("adapter `{name}` has no rows to sort"))
             .hint("leave `--order-by` out"));
     }
-    let labels = args.labels.as_ref().map(|path| Labels::read(&context.cwd.as_std_path().join(path)));
+    let labels =
+        args.labels.as_ref().map(|path| Labels::read(&context.cwd.as_std_path().join(path)));
     Ok(Options {
         boundary: match args.boundary {
             Boundary::Substring => proctor_grade::text::Boundary::Substring,
