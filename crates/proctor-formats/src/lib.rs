@@ -9,6 +9,7 @@
 //! derives are not used for these files, because they end at the first mistake and forget places.
 
 pub mod conformance;
+pub mod eval;
 pub mod fixture_run;
 mod read_file;
 pub mod tree;

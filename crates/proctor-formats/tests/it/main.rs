@@ -3,6 +3,7 @@
 #![expect(clippy::print_stderr, reason = "a skipped test says so")]
 
 mod discover;
+mod eval;
 mod fixture;
 mod fixture_run;
 mod json;

@@ -75,7 +75,7 @@ enum Before {
     Repetition,
 }
 
-impl<'a> Translator<'a> {
+impl Translator<'_> {
     /// Everything up to the end of the group; gives what repetitions inside multiply to.
     fn alternatives(&mut self, depth: usize) -> Result<u32, Re2Error> {
         let mut most = 1;

@@ -1,0 +1,38 @@
+//! Skill evals on disk: where skills and their cases lie, what a case file may say, and what is
+//! hashed of them.
+//!
+//! [`find`] lists the skills of a project, [`load_skill`] reads the cases of one of them with every
+//! mistake at once, and [`skill_digest`] and its kin say whether anything changed. The layout, the
+//! rules and the digests are those of ai-rulez, whose trees are read as they are.
+
+mod assertion;
+mod case_file;
+mod digest;
+mod layout;
+mod load;
+mod paths;
+mod walk;
+
+pub use digest::{DigestError, cases_digest, lock_digest, set_digest, skill_digest};
+pub use layout::{FindError, Layout, Project, Skill, find};
+pub use load::{LoadedSkill, load_skill};
+
+/// The longest case file, prompt file, fixture or checked file: 1 MiB.
+pub const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+/// The folder of cases inside a skill, and beside the skills inside the configuration folder.
+pub const EVALS_NAME: &str = "evals";
+
+/// The file that makes a folder a skill.
+pub const SKILL_FILE: &str = "SKILL.md";
+
+/// The endings of case files; letter case does not count.
+pub const CASE_FILE_SUFFIXES: [&str; 3] = [".eval.yaml", ".eval.yml", ".eval.json"];
+
+/// The name without the ending of a case file; `None` when it has another.
+fn case_file_stem(name: &str) -> Option<&str> {
+    CASE_FILE_SUFFIXES.into_iter().find_map(|suffix| {
+        let (stem, end) = name.split_at_checked(name.len().checked_sub(suffix.len())?)?;
+        end.eq_ignore_ascii_case(suffix).then_some(stem)
+    })
+}
