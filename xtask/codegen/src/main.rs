@@ -11,9 +11,11 @@ use serde_json::Value;
 
 fn files() -> Vec<(&'static str, String)> {
     vec![
+        ("contracts/fixture-run.v1.schema.json", json(&proctor_formats::fixture_run::schema())),
         ("docs/reference/cli.md", reference::markdown(proctor_cli::command())),
         ("schemas/conformance-fixture.schema.json", json(&proctor_formats::conformance::schema())),
         ("schemas/conformance-report.schema.json", json(&proctor_report::conformance::schema())),
+        ("schemas/score-report.schema.json", json(&proctor_report::score::schema())),
     ]
 }
 

@@ -4,5 +4,6 @@ mod conformance_install;
 mod conformance_test;
 mod corpus;
 mod real_harness;
+mod score;
 mod score_examples;
 mod transcript;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use proctor_model::json::{Json, Number, Object, canonical};
 use proctor_model::recorded::report::InputDigest;
 use proctor_model::recorded::run::Violation;
-use proctor_model::{Diagnostic, Digest};
+use proctor_model::{Diagnostic, Digest, Location};
 
 use super::MAX_BYTES;
 use super::describe::Pointer;
@@ -62,16 +62,18 @@ fn explain(bytes: &[u8]) -> Violation {
     let _ = tree::json(bytes, &mut problems);
     let first = problems.finish().0.into_iter().next();
     // The two readers accept the same texts; a test holds them to it.
-    first.map_or_else(|| Violation::new("", "is no JSON"), whole)
+    let Some(diagnostic) = first else { return Violation::new("", "is no JSON") };
+    let Some(Location { line, column }) = diagnostic.location else { return whole(diagnostic) };
+    // A run on one line may be one line of many, of which its name has the number.
+    let line = if bytes.contains(&b'\n') { format!("line {line}, ") } else { String::new() };
+    let message = format!("{line}column {column}: {}", diagnostic.message);
+    whole(Diagnostic { message, ..diagnostic })
 }
 
-/// A diagnostic of a whole file as a violation.
+/// A diagnostic about a whole file as a violation.
 pub(super) fn whole(diagnostic: Diagnostic) -> Violation {
-    let place = diagnostic.location.map(|at| format!("line {}, column {}: ", at.line, at.column));
-    let hint = diagnostic.hint.map(|hint| format!("; {hint}"));
-    let message =
-        [place.as_deref(), Some(&diagnostic.message), hint.as_deref()].into_iter().flatten();
-    Violation::new("", message.collect::<String>())
+    let hint = diagnostic.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    Violation::new("", diagnostic.message + &hint)
 }
 
 fn find_flaws(value: &Json<'_>, at: &Pointer<'_>, flaws: &mut Vec<Violation>) {

@@ -256,19 +256,19 @@ fn a_broken_run_keeps_what_can_be_read() {
 #[test]
 fn syntax_errors_say_where_and_how() {
     for (text, message) in [
-        ("", "line 1, column 1: expected a JSON value, found an empty file"),
+        ("", "column 1: expected a JSON value, found an empty file"),
         ("{\"a\": 1\n \"b\": 2}", "line 2, column 2: "),
-        ("{\"a\": NaN}", "line 1, column 7: "),
-        ("\"\\ud800\"", "line 1, column 2: `\\ud800` is half of a surrogate pair"),
-        ("{\"contractVersion\": \"1\",", "line 1, column 1: "),
-        ("[1] 2", "line 1, column 5: "),
-        ("\"a\u{1}\"", "line 1, column 3: "),
+        ("{\"a\": NaN}", "column 7: "),
+        ("\"\\ud800\"", "column 2: `\\ud800` is half of a surrogate pair"),
+        ("{\"contractVersion\": \"1\",", "column 1: "),
+        ("[1] 2", "column 5: "),
+        ("\"a\u{1}\"", "column 3: "),
     ] {
         let shown = violations(text);
         assert!(shown.starts_with(message), "{text:?}: {shown}");
     }
     assert!(violations(b"\xff\xfe{\0}\0").contains("invalid UTF-8"));
-    assert!(violations([0; 64]).contains("line 1, column 1"));
+    assert!(violations([0; 64]).contains("column 1"));
 }
 
 #[test]

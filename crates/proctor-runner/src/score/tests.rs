@@ -119,7 +119,7 @@ fn a_directory_is_scored_in_the_order_of_its_names() {
             "b.json fail",
             "c.jsonl:1 pass",
             "c.jsonl:4 error /fixture/expected: expected an object, found an empty list",
-            "e.json error line 1, column 1: `{` is never closed",
+            "e.json error column 1: `{` is never closed",
         ]
     );
     assert_eq!(shown.summary.verdict, Verdict::Error);
@@ -227,7 +227,7 @@ fn what_is_no_file_is_an_error_of_its_own() {
     assert_eq!(shown.runs[1], ".json pass");
     assert_eq!(shown.runs[2], "a.json pass");
     assert!(
-        shown.runs[3].starts_with("b.json error line 1, column 2: invalid UTF-8"),
+        shown.runs[3].starts_with("b.json error column 2: invalid UTF-8"),
         "{}",
         shown.runs[3]
     );
@@ -310,7 +310,7 @@ fn lines_stand_on_their_own() {
             "r.jsonl:1 pass",
             "r.jsonl:2 error line is 17825794 bytes long; the limit is 16777216 bytes",
             "r.jsonl:3 pass",
-            "r.jsonl:4 error line 1, column 2: invalid UTF-8: byte 0xFF at offset 1; save the file as UTF-8",
+            "r.jsonl:4 error column 2: invalid UTF-8: byte 0xFF at offset 1; save the file as UTF-8",
             "r.jsonl:5 fail",
         ]
     );
