@@ -175,7 +175,7 @@ fn wrong_usage_is_exit_2_and_says_what_there_is() {
     exit 2
     --- stdout
     --- stderr
-    error: `[PROJECT]/nowhere` is not a guidance corpus: `.cratis/ai/manifest.json` is missing
+    error: `nowhere` is not a guidance corpus: `.cratis/ai/manifest.json` is missing
     hint: name the root of a corpus checkout
     ");
     insta::assert_snapshot!(run(&context, "status", &[]), @r"

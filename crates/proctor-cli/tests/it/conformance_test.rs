@@ -282,6 +282,35 @@ fn transcripts_are_kept_redacted() {
 }
 
 #[test]
+fn transcripts_of_names_that_look_alike_stand_side_by_side() {
+    let context = context();
+    for name in ["a b", "a_b"] {
+        write_fixture(&context, name, json!({"checks": [{"type": "file_absent", "path": "x"}]}));
+        write_file(&context, name, "agent.yaml", "steps:\n  - say: hello\n");
+    }
+    let (code, report) = report(&context, &["--harnesses", "scripted", "--keep-transcripts"]);
+    assert_eq!(code, 0, "{report:#}");
+    let transcript = |index: usize| report["results"][index]["transcript"].as_str().unwrap();
+    assert!(transcript(0).ends_with("/0-a_b.scripted.jsonl"), "{report:#}");
+    assert!(transcript(1).ends_with("/1-a_b.scripted.jsonl"), "{report:#}");
+}
+
+#[test]
+fn what_a_stream_leaves_in_doubt_is_among_the_warnings() {
+    let mut context = context();
+    let absent = json!({"checks": [{"type": "file_absent", "path": "x"}]});
+    write_fixture(&context, "garbled", absent);
+    let stub = "#!/bin/sh\necho oops\necho '{\"type\":\"turn.completed\",\"usage\":{}}'\n";
+    context.home().add_script("codex", stub);
+    let (code, report) = report(&context, &["--harnesses", "codex"]);
+    assert_eq!(code, 0, "{report:#}");
+    assert_eq!(
+        report["warnings"],
+        json!(["garbled (codex): 1 line is not in the format of the stream"])
+    );
+}
+
+#[test]
 fn nothing_selected_is_success_with_a_warning_and_the_known_names() {
     let context = context();
     write_fixture(&context, "known", json!({}));

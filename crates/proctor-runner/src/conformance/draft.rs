@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use proctor_harness::Adapter;
 use proctor_model::conformance::fixture::{Fixture, Phase};
 use proctor_model::conformance::report::{
     Bounds, CheckRow, LoadStatus, ObservedLoad, ResultPhase, Selection, TrialResult, Unknown,
@@ -13,7 +14,7 @@ use super::plan::HarnessMode;
 use super::run::Settings;
 
 /// The timeout of a fixture that names none.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The message of a check that was never reached; replaced by the reason when there is one.
 const NOT_RUN: &str = "not run";
@@ -22,6 +23,14 @@ const NOT_RUN: &str = "not run";
 pub(super) struct Draft {
     result: TrialResult,
     timeout: Duration,
+    notes: Vec<String>,
+}
+
+/// What a trial leaves.
+pub(super) struct Ended {
+    pub(super) result: TrialResult,
+    /// What a reader must know beside the result.
+    pub(super) notes: Vec<String>,
 }
 
 impl Draft {
@@ -38,7 +47,7 @@ impl Draft {
             result_phase: ResultPhase::NotRun,
             selection: Selection::default(),
             installed_instructions: Vec::new(),
-            observed_load: fixture.expected_instruction_paths.iter().map(unobserved).collect(),
+            observed_load: unobserved(fixture),
             checks: rows(fixture),
             bounds: bounds(settings, fixture, harness, timeout),
             user_memory_isolation: Unknown::Unknown,
@@ -46,12 +55,12 @@ impl Draft {
             usage: None,
             transcript: None,
         };
-        Self { result, timeout }
+        Self { result, timeout, notes: Vec::new() }
     }
 
     /// The result of a fixture that cannot be used.
-    pub(super) fn invalid(name: &str, diagnostics: &Diagnostics) -> TrialResult {
-        TrialResult {
+    pub(super) fn invalid(name: &str, diagnostics: &Diagnostics) -> Ended {
+        let result = TrialResult {
             fixture: name.to_owned(),
             harness: None,
             status: CheckStatus::Error,
@@ -70,7 +79,8 @@ impl Draft {
             outcome: None,
             usage: None,
             transcript: None,
-        }
+        };
+        Ended { result, notes: Vec::new() }
     }
 
     /// The effective wall clock of the trial.
@@ -93,18 +103,24 @@ impl Draft {
         &self.result.checks
     }
 
+    /// Adds what a reader must know although it decides nothing.
+    pub(super) fn note(&mut self, note: &str) {
+        let harness = self.result.harness.as_deref().unwrap_or_default();
+        self.notes.push(format!("{} ({harness}): {note}", self.result.fixture));
+    }
+
     /// Ends as skipped.
-    pub(super) fn skipped(self, reason: &str) -> TrialResult {
+    pub(super) fn skipped(self, reason: &str) -> Ended {
         self.end(CheckStatus::Skipped, Some(reason.to_owned()))
     }
 
     /// Ends as an error.
-    pub(super) fn error(self, reason: &str) -> TrialResult {
+    pub(super) fn error(self, reason: &str) -> Ended {
         self.end(CheckStatus::Error, Some(reason.to_owned()))
     }
 
     /// Ends; checks that were not reached say why.
-    pub(super) fn end(mut self, status: CheckStatus, reason: Option<String>) -> TrialResult {
+    pub(super) fn end(mut self, status: CheckStatus, reason: Option<String>) -> Ended {
         let why = match &reason {
             Some(reason) => format!("{NOT_RUN}: {reason}"),
             None => NOT_RUN.to_owned(),
@@ -116,7 +132,7 @@ impl Draft {
         }
         self.result.status = status;
         self.result.reason = reason;
-        self.result
+        Ended { result: self.result, notes: self.notes }
     }
 
     /// Marks the checks of the result phase as left out on purpose.
@@ -127,8 +143,13 @@ impl Draft {
     }
 }
 
-fn unobserved(path: &String) -> ObservedLoad {
-    ObservedLoad { path: path.clone(), installed: false, status: LoadStatus::Unknown }
+fn unobserved(fixture: &Fixture) -> Vec<ObservedLoad> {
+    let row = |path: &String| ObservedLoad {
+        path: path.clone(),
+        installed: false,
+        status: LoadStatus::Unknown,
+    };
+    fixture.expected_instruction_paths.iter().map(row).collect()
 }
 
 fn rows(fixture: &Fixture) -> Vec<CheckRow> {
@@ -148,7 +169,7 @@ fn rows(fixture: &Fixture) -> Vec<CheckRow> {
 fn bounds(settings: &Settings<'_>, fixture: &Fixture, harness: &str, timeout: Duration) -> Bounds {
     let budget = lower(fixture.bounds.max_budget_usd, settings.max_budget_usd);
     let turns = fixture.bounds.max_turns;
-    let enforces = proctor_harness::find(harness).map(|adapter| adapter.enforces());
+    let enforces = proctor_harness::find(harness).map(Adapter::enforces);
     let (max_budget_usd, max_turns) = match settings.harness_mode {
         HarnessMode::InstallOnly => (Bound::not_applicable(budget), Bound::not_applicable(turns)),
         HarnessMode::Run => (

@@ -252,7 +252,7 @@ fn prepare(options: &Options) -> Result<Prepared, ExamineError> {
         .iter()
         .map(|entry| Candidate { name: &entry.name, fixture: entry.parsed.fixture.as_ref() })
         .collect();
-    let planned = plan(&request, &candidates, |id| has_default_adapter(id));
+    let planned = plan(&request, &candidates, has_default_adapter);
     let mode = match (options.harness_mode, selections) {
         (HarnessMode::InstallOnly, _) => Mode::InstallOnly,
         (HarnessMode::Run, Selections::AsDeclared) => Mode::Source,

@@ -54,9 +54,10 @@ impl Loads {
         let paths = self.reads.into_paths();
         let seen: BTreeSet<_> = paths.iter().map(|path| real(&self.workspace, path)).collect();
         let row = |expected: Expected| ObservedLoad {
-            status: match seen.contains(&expected.real) {
-                true => LoadStatus::Observed,
-                false => LoadStatus::Unknown,
+            status: if seen.contains(&expected.real) {
+                LoadStatus::Observed
+            } else {
+                LoadStatus::Unknown
             },
             path: expected.path,
             installed: expected.installed,

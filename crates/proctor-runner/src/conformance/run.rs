@@ -12,7 +12,7 @@ use proctor_model::conformance::report::{Selection, TrialResult};
 use proctor_redact::Redactor;
 use proctor_sandbox::{Cancel, Launcher, Rooms};
 
-use super::draft::Draft;
+use super::draft::{Draft, Ended};
 use super::plan::{HarnessMode, Planned, Step};
 use super::trial::Trial;
 use crate::pool::{self, Progress};
@@ -88,7 +88,8 @@ pub struct Finished {
     pub results: Vec<TrialResult>,
     /// How many planned trials did not finish because the run was cancelled.
     pub unfinished: usize,
-    /// What the installer noted about selections, each once.
+    /// What the installer noted about selections, each once, and then what the sessions gave rise
+    /// to, in the order of the plan.
     pub notes: Vec<String>,
 }
 
@@ -100,44 +101,47 @@ pub fn run(
     observe: &mut dyn FnMut(Event),
 ) -> Finished {
     let slices = Slices::new(settings);
-    let mut results: Vec<Option<TrialResult>> = planned.iter().map(|_| None).collect();
+    let mut trials: Vec<Option<Ended>> = planned.iter().map(|_| None).collect();
     pool::run(
         planned.len(),
         settings.slots,
         settings.cancel,
-        |index, tell| carry_out(settings, &slices, fixtures, &planned[index], tell),
+        |index, tell| carry_out(settings, &slices, fixtures, planned, index, tell),
         |index, message| Some(bug(settings, fixtures, &planned[index], &message)),
         |progress| match progress {
             Progress::Event(trial, phase) => observe(Event::Phase { trial, phase }),
             Progress::Done(_, None) => {}
-            Progress::Done(trial, Some(result)) => {
-                observe(Event::Finished { trial, result: Box::new(result.clone()) });
-                results[trial] = Some(result);
+            Progress::Done(trial, Some(ended)) => {
+                observe(Event::Finished { trial, result: Box::new(ended.result.clone()) });
+                trials[trial] = Some(ended);
             }
         },
     );
-    let results: Vec<TrialResult> = results.into_iter().flatten().collect();
-    Finished {
-        unfinished: planned.len() - results.len(),
-        results,
-        notes: slices.into_notes().into_iter().collect(),
+    let mut notes: Vec<String> = slices.into_notes().into_iter().collect();
+    let mut results = Vec::with_capacity(trials.len());
+    for ended in trials.into_iter().flatten() {
+        notes.extend(ended.notes);
+        results.push(ended.result);
     }
+    Finished { unfinished: planned.len() - results.len(), results, notes }
 }
 
 fn carry_out(
     settings: &Settings<'_>,
     slices: &Slices<'_>,
     fixtures: &[FixtureEntry],
-    planned: &Planned,
+    planned: &[Planned],
+    index: usize,
     tell: &dyn Fn(TrialPhase),
-) -> Option<TrialResult> {
+) -> Option<Ended> {
+    let planned = &planned[index];
     let entry = &fixtures[planned.candidate];
     match (&planned.step, &entry.parsed.fixture) {
         (Step::Skip { harness, reason }, Some(fixture)) => {
             Some(Draft::new(settings, fixture, harness).skipped(reason))
         }
         (Step::Run { harness, selection }, Some(fixture)) => {
-            Trial { settings, slices, entry, fixture, harness, selection }.run(tell)
+            Trial { index, settings, slices, entry, fixture, harness, selection }.run(tell)
         }
         (Step::Invalid, _) | (_, None) => {
             Some(Draft::invalid(&entry.name, &entry.parsed.diagnostics))
@@ -151,23 +155,30 @@ fn bug(
     fixtures: &[FixtureEntry],
     planned: &Planned,
     message: &str,
-) -> TrialResult {
+) -> Ended {
     let entry = &fixtures[planned.candidate];
+    // A panic may quote whatever was being worked on.
+    let message = settings.redactor.text(message);
     let reason = format!("a bug in proctor ended this trial: {message}");
-    match (&planned.step, &entry.parsed.fixture) {
-        (Step::Skip { harness, .. } | Step::Run { harness, .. }, Some(fixture)) => {
-            Draft::new(settings, fixture, harness).error(&reason)
-        }
-        _ => Draft::invalid(&entry.name, &entry.parsed.diagnostics),
+    if let Step::Skip { harness, .. } | Step::Run { harness, .. } = &planned.step
+        && let Some(fixture) = &entry.parsed.fixture
+    {
+        return Draft::new(settings, fixture, harness).error(&reason);
     }
+    let mut ended = Draft::invalid(&entry.name, &entry.parsed.diagnostics);
+    ended.result.reason = Some(reason);
+    ended
 }
 
 /// Slices by selection and harness: each is computed once and installed many times.
 pub(super) struct Slices<'a> {
     corpus: &'a Corpus,
     compat: Compat,
-    known: Mutex<BTreeMap<(Vec<String>, Vec<String>, Option<String>), Arc<Slice>>>,
+    known: Mutex<BTreeMap<SliceKey, Arc<Slice>>>,
 }
+
+/// Profiles, languages and the harness whose integration files come along.
+type SliceKey = (Vec<String>, Vec<String>, Option<String>);
 
 impl<'a> Slices<'a> {
     fn new(settings: &Settings<'a>) -> Self {

@@ -28,16 +28,13 @@ struct Lane {
 }
 
 impl Transcript {
-    /// Opens the files `<fixture>.<harness>.jsonl` and `.stderr.txt`.
-    pub(super) fn create(
-        settings: &Settings<'_>,
-        fixture: &str,
-        harness: &str,
-    ) -> io::Result<Self> {
+    /// Opens the files `<stem>.jsonl` and `<stem>.stderr.txt`; no other trial of the run has the
+    /// stem.
+    pub(super) fn create(settings: &Settings<'_>, stem: &str) -> io::Result<Self> {
         let Some(folder) = settings.transcripts else {
             return Ok(Self { stdout: None, stderr: None });
         };
-        let stem = format!("{}.{}", file_name(fixture), file_name(harness));
+        let stem = file_name(stem);
         let lane = |suffix: &str| {
             Lane::open(folder.join(format!("{stem}.{suffix}")), settings.redactor.clone())
         };
@@ -91,10 +88,11 @@ impl Lane {
     }
 }
 
-/// A fixture or harness name as part of a file name.
-fn file_name(name: &str) -> String {
-    let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
-    name.chars().map(safe).collect()
+/// A text as part of a file name: no longer than file systems allow, suffix included.
+fn file_name(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    text.chars().map(safe).take(LONGEST).collect()
 }
 
 /// Makes the folder for a run's transcripts, readable by its owner only.

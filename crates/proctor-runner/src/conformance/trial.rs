@@ -8,14 +8,12 @@ use proctor_formats::conformance::FixtureEntry;
 use proctor_grade::{CommandEnd, Verdict, Workspace};
 use proctor_harness::{Adapter, Credentials, SessionRequest};
 use proctor_model::conformance::fixture::{CheckKind, Fixture, Phase};
-use proctor_model::conformance::report::{
-    InstalledInstruction, ResultPhase, Selection, TrialResult,
-};
+use proctor_model::conformance::report::{InstalledInstruction, ResultPhase, Selection};
 use proctor_model::{CheckStatus, Outcome, OutcomeClass};
 use proctor_sandbox::{Limits, Room, StageLimits, git_skeleton, stage_input};
 
 use super::command::run_command;
-use super::draft::Draft;
+use super::draft::{Draft, Ended};
 use super::load::Loads;
 use super::plan::HarnessMode;
 use super::run::{Settings, Slices, TrialPhase};
@@ -27,6 +25,8 @@ const SCRIPT_NAME: &str = "agent.yaml";
 
 /// Everything that one trial needs.
 pub(super) struct Trial<'a> {
+    /// Its place in the plan.
+    pub(super) index: usize,
     pub(super) settings: &'a Settings<'a>,
     pub(super) slices: &'a Slices<'a>,
     pub(super) entry: &'a FixtureEntry,
@@ -46,13 +46,14 @@ enum Stop {
 /// A step that may end the trial.
 type Step<T = ()> = Result<T, Stop>;
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` wants")]
 fn error(reason: impl ToString) -> Stop {
     Stop::End(CheckStatus::Error, reason.to_string())
 }
 
 impl Trial<'_> {
     /// Runs the trial. `None` means that the run was cancelled before the trial was over.
-    pub(super) fn run(&self, tell: &dyn Fn(TrialPhase)) -> Option<TrialResult> {
+    pub(super) fn run(&self, tell: &dyn Fn(TrialPhase)) -> Option<Ended> {
         let started = Instant::now();
         let mut draft = Draft::new(self.settings, self.fixture, self.harness);
         let deadline = started + draft.timeout();
@@ -112,7 +113,10 @@ impl Trial<'_> {
             .map_err(error)?;
         }
         // The built-in agent has no integration files of its own.
-        let integration = adapter.map_or(Some(self.harness), |adapter| adapter.corpus_harness());
+        let integration = match adapter {
+            Some(adapter) => adapter.corpus_harness(),
+            None => Some(self.harness),
+        };
         let slice = self.slices.get(self.selection, integration).map_err(error)?;
         slice.install_fresh(room.workspace()).map_err(error)?;
         let result = draft.result_mut();
@@ -188,14 +192,13 @@ impl Trial<'_> {
             },
             cancel: settings.cancel,
         };
-        let mut transcript =
-            Transcript::create(settings, &self.fixture.name, self.harness).map_err(error)?;
+        let stem = format!("{}-{}.{}", self.index, self.fixture.name, self.harness);
+        let mut transcript = Transcript::create(settings, &stem).map_err(error)?;
         let evidence =
             session::run(adapter, &request, &surroundings, &mut transcript, &mut |event| {
                 loads.observe(&event);
             });
-        let result = draft.result_mut();
-        result.transcript = transcript.finish().map_err(error)?.map(Utf8PathBuf::into_string);
+        let kept = transcript.finish();
         let evidence = evidence.map_err(|why| match why {
             NoSession::Unavailable(_) | NoSession::ProgramMissing(_) => {
                 Stop::End(CheckStatus::Skipped, why.to_string())
@@ -205,9 +208,14 @@ impl Trial<'_> {
         if settings.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
+        for warning in &evidence.warnings {
+            draft.note(&settings.redactor.text(warning));
+        }
         let redacted = settings.redactor.text(&evidence.outcome.message).into_owned();
+        let result = draft.result_mut();
         result.outcome = Some(Outcome { message: redacted, ..evidence.outcome.clone() });
         result.usage = evidence.usage;
+        result.transcript = kept.map_err(error)?.map(Utf8PathBuf::into_string);
         judge_session(&evidence, || {
             adapter.credentials(&|name| env.get(name).cloned(), &|path| path.is_file())
         })
