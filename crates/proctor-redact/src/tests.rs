@@ -3,6 +3,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
+use proptest::string::string_regex;
 use serde_json::{Value, json};
 
 use super::*;
@@ -212,8 +213,10 @@ fn hostile_texts_take_linear_time() {
     }
 }
 
-fn alphabet() -> impl Strategy<Value = String> {
-    "[ab\\\\\"/%+ é0n-]{8,14}".prop_filter("kept", |value| {
+/// Values of awkward characters; those in `more` too.
+fn alphabet(more: &str) -> impl Strategy<Value = String> {
+    let pattern = format!("[ab\\\\{more}/%+ é0n-]{{8,14}}");
+    string_regex(&pattern).unwrap().prop_filter("kept", |value| {
         value.trim().chars().count() >= 8 && values::select([value.clone()]).0.len() == 1
     })
 }
@@ -221,7 +224,7 @@ fn alphabet() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn no_form_of_a_value_survives(
-        value in alphabet(),
+        value in alphabet("\""),
         before in "[ -~]{0,10}",
         after in "[ -~]{0,10}",
     ) {
@@ -249,12 +252,11 @@ proptest! {
 
     #[test]
     fn json_stays_json(
-        value in alphabet(),
+        // A value with a quotation mark may match across strings: that is what `json` is for.
+        value in alphabet(""),
         strings in prop::collection::vec("[ab\\\\\"/% é0n-]{0,12}", 0..5),
     ) {
         let value = value.trim().to_owned();
-        // A value with a quotation mark may match across strings: that is what `json` is for.
-        prop_assume!(!value.contains('"'));
         let mut strings = strings;
         strings.push(value.clone());
         let document = Value::from(strings).to_string();
