@@ -2,6 +2,7 @@
 
 mod checks;
 pub mod dotnet;
+pub mod eval;
 pub mod glob;
 pub mod json_equal;
 pub mod recorded;

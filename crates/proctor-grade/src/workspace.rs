@@ -205,12 +205,16 @@ impl Workspace {
 
     fn select_path(&self, path: &str) -> Result<Selection, WorkspaceError> {
         let names: Vec<&str> = path_rules::segments(path).collect();
-        let name = names.join("/");
+        self.find(&names.join("/"))
+    }
+
+    /// What lies at `path`, of which `/` alone separates the names.
+    pub(crate) fn find(&self, path: &str) -> Result<Selection, WorkspaceError> {
         let mut selection = Selection::default();
-        match self.resolve(Path::new(&name))? {
+        match self.resolve(Path::new(path))? {
             Found::Nothing => {}
-            Found::File(real) => selection.files.push(Selected { name: printable(&name), real }),
-            Found::Other(other) => selection.others.push((printable(&name), other)),
+            Found::File(real) => selection.files.push(Selected { name: printable(path), real }),
+            Found::Other(other) => selection.others.push((printable(path), other)),
         }
         Ok(selection)
     }

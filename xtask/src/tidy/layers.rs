@@ -5,7 +5,7 @@ use super::metadata::Metadata;
 /// A crate and the crates of this workspace on which it may depend, but for its tests.
 ///
 /// An arrow is added here and in `ARCHITECTURE.md` together, with a reason.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("proctor-model", &[]),
     ("proctor-redact", &["proctor-model"]),
     ("proctor-corpus", BASE),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("proctor-report", BASE),
     ("proctor-sandbox", BASE),
     ("proctor-scripted", BASE),
+    ("proctor-store", &["proctor-model", "proctor-redact", "proctor-formats"]),
     (
         "proctor-runner",
         &[
@@ -41,6 +42,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
             "proctor-runner",
             "proctor-sandbox",
             "proctor-scripted",
+            "proctor-store",
         ],
     ),
     // These never ship.

@@ -1,0 +1,24 @@
+//! Skill evals: what the results of a runner come to.
+//!
+//! The way: [`judge`] turns what a runner says of one case and arm into an [`ArmResult`],
+//! [`case_report`] puts the arms of a case together, [`score`] counts the cases. [`spend`] and
+//! [`Budget`] keep the accounts. All of it is pure; files are read through [`Files`], and commands
+//! are run by whoever calls, before it asks for a judgement.
+
+mod assertion;
+mod case;
+mod files;
+mod outcome;
+mod round;
+mod score;
+mod spend;
+mod vote;
+
+pub use assertion::{Evidence, Files, failures};
+pub use case::{CaseUsage, case_report};
+pub use files::{MAX_FILE_BYTES, WorkDir};
+pub use outcome::{ArmResult, Grade, Outcome, RubricGrade, judge};
+pub use round::{rate, round4};
+pub use score::{score, warnings};
+pub use spend::{Budget, Charge, Handed, Rates, Spend, case_usage, spend};
+pub use vote::{Vote, VotedRun, vote};

@@ -1,0 +1,1 @@
+//! Skill evals: the results file.

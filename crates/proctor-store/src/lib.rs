@@ -1,0 +1,3 @@
+//! What is kept between runs, and whether it may be believed.
+
+pub mod eval;
