@@ -155,6 +155,7 @@ fn promptfoo() {
             json!({"deep": 1}), forgetting.clone()),
         row(Value::Null, Value::Null, forgetting.clone()),
         row(json!([]), json!("x"), json!({"category": "astronomy"})),
+        {"response": {"output": "x"}},
     ]}});
     let imported = import("promptfoo", &file, None).expect("imported");
     insta::assert_snapshot!(shown(&imported), @r#"
@@ -174,6 +175,7 @@ fn promptfoo() {
     ! result 1: its output is no scalar, so the run is `unknown`
     ! result 2: it has no output (no output was recorded), so the run is `unknown`
     ! result 3: its test has no category of a fixture-run in `metadata.category`, and none was given for all; left out
+    ! result 4: its test has no category of a fixture-run in `metadata.category`, and none was given for all; left out
     "#);
 }
 
