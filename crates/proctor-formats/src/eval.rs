@@ -8,14 +8,25 @@
 mod assertion;
 mod case_file;
 mod digest;
+mod front_matter;
+mod inspect;
 mod layout;
+mod lint;
 mod load;
 mod paths;
+mod schema;
+mod settings;
 mod walk;
 
+pub use case_file::check_case_file;
 pub use digest::{DigestError, cases_digest, lock_digest, set_digest, skill_digest};
+pub use front_matter::FrontMatter;
+pub use inspect::{Inspected, inspect, inspect_skill};
 pub use layout::{FindError, Layout, Project, Skill, find};
+pub use lint::{Evidence, Recorded, lint};
 pub use load::{LoadedSkill, load_skill};
+pub use schema::case_schema;
+pub use settings::{EstimateSettings, EvalSettings, PluginSettings};
 
 /// The longest case file, prompt file, fixture or checked file: 1 MiB.
 pub const MAX_FILE_BYTES: u64 = 1024 * 1024;

@@ -1,6 +1,6 @@
 //! Values that know where they stand in their file, and strict readers over them.
 //!
-//! A front end turns text into a [`Node`]: [`json()`], [`yaml()`]. Readers ([`Object`],
+//! A front end turns text into a [`Node`]: [`json()`], [`yaml()`], [`toml()`]. Readers ([`Object`],
 //! [`text`], [`list`] and their kin) then take typed values out of it and push whatever is wrong
 //! to [`Problems`], each mistake with its place, its field path, what was expected and what was
 //! found.
@@ -13,6 +13,7 @@
 mod json;
 mod problems;
 mod read;
+mod toml;
 mod yaml;
 
 use proctor_model::Location;
@@ -23,6 +24,7 @@ pub use problems::{MAX_LISTED, Problems};
 pub use read::{
     Field, Object, boolean, choice, list, non_blank, positive_number, text, whole_number,
 };
+pub use toml::toml;
 pub use yaml::{yaml, yaml_first};
 
 /// A value and the place of its first character.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 use proctor_model::eval::case::CASE_SCHEMA_VERSION;
 use proctor_model::eval::{Assertion, Criteria, Rubric, RubricItem};
-use proctor_model::{Diagnostic, Location};
+use proctor_model::{Diagnostic, Diagnostics, Location};
 
 use super::assertion::read_assertion;
 use super::case_file_stem;
@@ -110,6 +110,14 @@ pub(super) struct Element {
     pub(super) near_misses: usize,
     /// The case; `None` after a mistake.
     pub(super) draft: Option<Draft>,
+}
+
+/// Everything that is wrong with the text of a case file; the ending of its name decides between
+/// JSON and YAML. What lies behind the paths in it is not looked at.
+pub fn check_case_file(file: &Utf8Path, bytes: &[u8]) -> Diagnostics {
+    let mut problems = Problems::new(file);
+    parse_case_file(file, bytes, &mut problems);
+    problems.finish()
 }
 
 /// Reads a case file; the ending of its name decides between JSON and YAML.

@@ -124,7 +124,7 @@ pub(super) fn deny_duplicates(field: &Field<'_>, problems: &mut Problems) {
 }
 
 /// Turns byte offsets into places. Asked in ascending order it reads the text once.
-struct Locator<'a> {
+pub(super) struct Locator<'a> {
     text: &'a str,
     offset: usize,
     location: Location,
@@ -133,11 +133,11 @@ struct Locator<'a> {
 impl<'a> Locator<'a> {
     const START: Location = Location { line: 1, column: 1 };
 
-    fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Self { text, offset: 0, location: Self::START }
     }
 
-    fn at(&mut self, offset: usize) -> Location {
+    pub(super) fn at(&mut self, offset: usize) -> Location {
         if offset < self.offset {
             (self.offset, self.location) = (0, Self::START);
         }

@@ -4,6 +4,8 @@
 
 mod discover;
 mod eval;
+mod eval_lint;
+mod eval_schema;
 mod fixture;
 mod fixture_run;
 mod json;
