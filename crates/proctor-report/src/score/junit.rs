@@ -75,7 +75,8 @@ fn reasons(report: &RunReport<'_>) -> String {
 
 fn details(report: &RunReport<'_>) -> String {
     let reason = words::run_reason(report).map(str::to_owned);
-    let violations = report.violations.iter().map(ToString::to_string);
+    let violations =
+        report.violations.iter().map(|violation| words::line_of(&violation.to_string()));
     let checks = report.checks.iter().filter(|check| check.reason.is_some()).flat_map(|check| {
         words::finding(check).into_iter().map(move |line| format!("{}: {line}", check.check))
     });

@@ -9,7 +9,6 @@ use proctor_model::recorded::run::{Category, Kind};
 
 use super::outcome::Outcome;
 use super::words;
-use crate::inert;
 
 pub(super) fn head(summary: &Summary) -> String {
     let mut text = format!("## Recorded runs: {}\n\n", summary.verdict);
@@ -94,9 +93,8 @@ pub(super) fn run(report: &RunReport<'_>, out: &mut Vec<u8>) {
 
 /// A code span with this text, whatever back ticks it has.
 fn code(text: &str) -> String {
-    let text = inert(text);
-    let line: Vec<&str> = text.split_whitespace().collect();
-    let line = line.join(" ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words::line_of(&words.join(" "));
     let mut longest = 0;
     let mut run = 0;
     for character in line.chars() {

@@ -231,6 +231,25 @@ fn text_of_a_set_shows_what_is_not_as_it_should_be() {
     "#);
 }
 
+/// What an input says cannot pass for a line of the report.
+#[test]
+fn names_stay_on_their_line() {
+    let mut report = run("x\nverdict: pass\t", Verdict::Fail, Some("a\nb.json"));
+    report.violations = vec![Violation::new("/a\n/b", "unknown key\n")];
+    report.notes = vec!["stop\nverdict: pass".into()];
+    let text = set(Format::Text, &summary(), &[report.clone()]);
+    assert!(text.starts_with(
+        "fail x\\nverdict: pass\\t (forgetting, negative, answer) in a\\nb.json\n  /a\\n/b: unknown \
+         key\\n\n  note: stop\\nverdict: pass\n\n"
+    ));
+    assert!(
+        set(Format::Markdown, &summary(), &[report]).contains("`x verdict: pass` in `a b.json`")
+    );
+    let long = "y".repeat(10_000);
+    let text = set(Format::Text, &summary(), &[run(&long, Verdict::Fail, None)]);
+    assert!(text.lines().all(|line| line.len() < 600));
+}
+
 #[test]
 fn text_of_one_run_shows_every_check() {
     let values = values();

@@ -8,7 +8,7 @@ use proctor_model::recorded::run::{Category, Kind};
 
 use super::outcome::Outcome;
 use super::words;
-use crate::{Styles, inert};
+use crate::Styles;
 
 /// A run that is as it should be is shown only when it is alone.
 pub(super) fn run(report: &RunReport<'_>, single: bool, styles: &Styles, out: &mut Vec<u8>) {
@@ -23,7 +23,7 @@ pub(super) fn run(report: &RunReport<'_>, single: bool, styles: &Styles, out: &m
         line(&mut text, &format!("  intended: {intended}"));
     }
     for violation in &report.violations {
-        line(&mut text, &format!("  {}", inert(&violation.to_string())));
+        line(&mut text, &format!("  {}", words::line_of(&violation.to_string())));
     }
     if let Some(reason) = words::run_reason(report) {
         line(&mut text, &format!("  {reason}"));
@@ -47,12 +47,12 @@ pub(super) fn run(report: &RunReport<'_>, single: bool, styles: &Styles, out: &m
 
 fn headline(report: &RunReport<'_>, styles: &Styles, text: &mut String) {
     let fixture = report.fixture.unwrap_or_default();
-    let id = fixture.id.map(inert);
-    let path = report.path.as_deref().map(inert);
+    let id = fixture.id.map(words::line_of);
+    let path = report.path.as_deref().map(words::line_of);
     let (subject, place) = match (&id, &path) {
-        (Some(id), Some(path)) => (id.as_ref(), format!(" in {path}")),
-        (Some(id), None) => (id.as_ref(), String::new()),
-        (None, Some(path)) => (path.as_ref(), String::new()),
+        (Some(id), Some(path)) => (id.as_str(), format!(" in {path}")),
+        (Some(id), None) => (id.as_str(), String::new()),
+        (None, Some(path)) => (path.as_str(), String::new()),
         (None, None) => ("the run", String::new()),
     };
     let facts: Vec<&str> = [

@@ -12,6 +12,9 @@ const LISTED: usize = 5;
 /// How many characters of a value are shown.
 const VALUE: usize = 80;
 
+/// How many characters of any other text of an input are shown on a line.
+const LINE: usize = 500;
+
 /// What a check found, in lines of plain text.
 pub(super) fn finding(check: &CheckReport<'_>) -> Vec<String> {
     let mut lines = Vec::new();
@@ -123,7 +126,7 @@ pub(super) fn explained(name: &str) -> String {
         }
         note::BLANK_ANSWER => "the answer is blank; what is not in it proves nothing",
         note::DUPLICATE_ID => "an earlier run has the same fixture id and other content",
-        other => return inert(other).into_owned(),
+        other => return line_of(other),
     };
     format!("{name}: {sentence}")
 }
@@ -163,6 +166,16 @@ pub(super) fn self_test(test: SelfTest) -> String {
     )
 }
 
+/// Text of an input on one line, shortened and safe to print: nothing in it can pass for a line of
+/// the report.
+pub(super) fn line_of(text: &str) -> String {
+    let mut shown: String = text.chars().take(LINE).collect();
+    if text.chars().nth(LINE).is_some() {
+        shown.push_str("...");
+    }
+    inert(&shown).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 /// A number of runs.
 pub(super) fn runs(count: u64) -> String {
     if count == 1 { "1 run".to_owned() } else { format!("{count} runs") }
@@ -171,15 +184,14 @@ pub(super) fn runs(count: u64) -> String {
 /// A value of the input, short and safe to print.
 fn value(value: Echo<'_>) -> String {
     let json = serde_json::to_string(&value).unwrap_or_default();
-    let mut shown: String = json.chars().take(VALUE).collect();
-    if json.chars().nth(VALUE).is_some() {
-        shown.push_str("...");
+    match json.char_indices().nth(VALUE) {
+        None => line_of(&json),
+        Some((end, _)) => line_of(json.get(..end).unwrap_or_default()) + "...",
     }
-    inert(&shown).into_owned()
 }
 
 /// An excerpt on one line, safe to print.
 fn quoted(excerpt: &str) -> String {
-    let line: Vec<&str> = excerpt.split_whitespace().collect();
-    format!("> {}", inert(&line.join(" ")))
+    let words: Vec<&str> = excerpt.split_whitespace().collect();
+    format!("> {}", line_of(&words.join(" ")))
 }

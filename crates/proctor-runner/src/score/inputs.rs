@@ -122,7 +122,7 @@ impl Inputs {
                 Err(_) => What::Fault(fixture_run::open(&real).err().unwrap_or_else(vanished)),
             };
             if let What::Fault(fault) = &what {
-                complaints.push(format!("{}: {fault}", path.display()));
+                complaints.push(format!("{}: {fault}", text_of(path).replace('\n', "\\n")));
             }
             single &= !matches!(what, What::Lines(_));
             found.entries.push((Entry { label, what }, metadata.ok().map(|m| id(&m))));

@@ -226,11 +226,7 @@ fn what_is_no_file_is_an_error_of_its_own() {
     assert_eq!(shown.runs[0], "\\xff");
     assert_eq!(shown.runs[1], ".json pass");
     assert_eq!(shown.runs[2], "a.json pass");
-    assert!(
-        shown.runs[3].starts_with("b.json error column 2: invalid UTF-8"),
-        "{}",
-        shown.runs[3]
-    );
+    assert!(shown.runs[3].starts_with("b.json error column 2: invalid UTF-8"), "{}", shown.runs[3]);
     assert_eq!(shown.runs[4], "pipe.json error expected a file, found a pipe, socket or device");
     assert_eq!(shown.runs[5], "pipe.jsonl error expected a file, found a pipe, socket or device");
 }
