@@ -1,0 +1,177 @@
+//! Whether a run need not be repeated.
+
+use proctor_model::Digest;
+
+use super::results::Stored;
+
+/// The version of the composition of cache keys.
+const VERSION: &str = "v1";
+
+/// Everything that decides the result of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheInputs<'a> {
+    /// The digest of the skill.
+    pub digest: &'a str,
+    /// The digest of its eval folders.
+    pub cases_digest: &'a str,
+    /// The name of the runner.
+    pub runner: &'a str,
+    /// What the runner itself is; see [`super::command_fingerprint`] and its kin.
+    pub fingerprint: &'a str,
+    /// The harness.
+    pub harness: &'a str,
+    /// The model; empty for that of the harness.
+    pub model: &'a str,
+    /// Whether the cases are run without the skill too.
+    pub ablation: bool,
+    /// Whether commands of cases may be run.
+    pub allow_exec: bool,
+    /// The version of the program.
+    pub version: &'a str,
+    /// The built-in grader, when it grades.
+    pub grader: Option<&'a str>,
+}
+
+impl CacheInputs<'_> {
+    /// The key: equal keys mean equal results.
+    pub fn key(&self) -> String {
+        let model = if self.model.is_empty() { "default" } else { self.model };
+        let ablation = self.ablation.to_string();
+        let exec = format!("exec={}", self.allow_exec);
+        let version = format!("version={}", self.version);
+        let mut lines = vec![
+            VERSION,
+            self.digest,
+            self.cases_digest,
+            self.runner,
+            self.fingerprint,
+            self.harness,
+            model,
+            &ablation,
+            &exec,
+            &version,
+        ];
+        let grader = self.grader.map(|grader| format!("grader={grader}"));
+        lines.extend(grader.as_deref());
+        format!("sha256:{}", Digest::of(lines.join("\n").as_bytes()))
+    }
+}
+
+/// What the results file says about a run that is due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Lookup<'a> {
+    /// It was made before, and the record is believed.
+    Hit(&'a Stored),
+    /// A record claims so and is not believed: the run is repeated, with a warning.
+    Unverified,
+    /// It has to be made.
+    Miss,
+}
+
+/// Looks for the result of `inputs` in the record of the skill.
+pub fn lookup<'a>(stored: Option<&'a Stored>, inputs: &CacheInputs<'_>) -> Lookup<'a> {
+    let Some(stored) = stored else { return Lookup::Miss };
+    let record = stored.record();
+    let holds = record.score.is_cacheable()
+        && record.digest == inputs.digest
+        && record.cases_digest == inputs.cases_digest
+        && record.cache_key == inputs.key();
+    match (holds, stored.is_believed()) {
+        (false, _) => Lookup::Miss,
+        (true, false) => Lookup::Unverified,
+        (true, true) => Lookup::Hit(stored),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proctor_model::eval::{Score, SkillRecord};
+
+    use super::super::key::Key;
+    use super::super::results::Results;
+    use super::*;
+
+    fn inputs() -> CacheInputs<'static> {
+        CacheInputs {
+            digest: "sha256:aa",
+            cases_digest: "sha256:bb",
+            runner: "command",
+            fingerprint: "command=./run.sh program=",
+            harness: "claude",
+            model: "",
+            ablation: false,
+            allow_exec: false,
+            version: "5.0.0",
+            grader: None,
+        }
+    }
+
+    /// Published vectors of the format.
+    #[test]
+    fn the_worked_vectors() {
+        assert_eq!(
+            inputs().key(),
+            "sha256:41dc42e0d9ea44fe782c3e163b649769f4ce5018dd3f718b2913641ac47d9621"
+        );
+        let grader = Some("builtin:openai/gpt-4o-mini:evals-grader/v1");
+        assert_eq!(
+            CacheInputs { grader, ..inputs() }.key(),
+            "sha256:e095173965eebe3dd53e20cfe07101fcab5f0423a79605dca28fcc31c50d064d"
+        );
+    }
+
+    #[test]
+    fn each_input_makes_another_key() {
+        let mut keys = vec![
+            inputs().key(),
+            CacheInputs { digest: "x", ..inputs() }.key(),
+            CacheInputs { cases_digest: "x", ..inputs() }.key(),
+            CacheInputs { runner: "x", ..inputs() }.key(),
+            CacheInputs { fingerprint: "x", ..inputs() }.key(),
+            CacheInputs { harness: "x", ..inputs() }.key(),
+            CacheInputs { model: "x", ..inputs() }.key(),
+            CacheInputs { ablation: true, ..inputs() }.key(),
+            CacheInputs { allow_exec: true, ..inputs() }.key(),
+            CacheInputs { version: "x", ..inputs() }.key(),
+            CacheInputs { grader: Some("x"), ..inputs() }.key(),
+        ];
+        assert_eq!(CacheInputs { model: "default", ..inputs() }.key(), keys[0]);
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), 11);
+    }
+
+    fn stored(change: impl FnOnce(&mut SkillRecord), key: Option<&Key>) -> Stored {
+        let mut record = SkillRecord {
+            id: "a".to_owned(),
+            digest: "sha256:aa".to_owned(),
+            cases_digest: "sha256:bb".to_owned(),
+            cache_key: inputs().key(),
+            score: Score { scored: 2, ..Score::default() },
+            ..SkillRecord::default()
+        };
+        change(&mut record);
+        let mut results = Results::default();
+        results.put(record, key);
+        results.get("a").unwrap().clone()
+    }
+
+    #[test]
+    fn a_hit_needs_everything() {
+        let key = Key::of([1; 32]);
+        let found = |change: fn(&mut SkillRecord)| {
+            matches!(lookup(Some(&stored(change, Some(&key))), &inputs()), Lookup::Hit(_))
+        };
+        assert!(found(|_| {}));
+        assert!(!found(|record| record.digest.push('x')));
+        assert!(!found(|record| record.cases_digest.push('x')));
+        assert!(!found(|record| record.cache_key.push('x')));
+        // An outage is no result, and neither is nothing.
+        assert!(!found(|record| record.score.errors = 1));
+        assert!(!found(|record| record.score.scored = 0));
+        assert_eq!(lookup(None, &inputs()), Lookup::Miss);
+        assert_eq!(lookup(Some(&stored(|_| {}, None)), &inputs()), Lookup::Unverified);
+        let other = stored(|record| record.cache_key.push('x'), None);
+        assert_eq!(lookup(Some(&other), &inputs()), Lookup::Miss);
+    }
+}
