@@ -1,6 +1,6 @@
 //! What every agent program has in common.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use camino::Utf8Path;
 use proctor_model::{Event, Outcome, OutcomeClass, Usage};
@@ -162,24 +162,44 @@ pub(crate) fn place_prompt(
     None
 }
 
-/// Looks for variables that are set and not empty, then for files.
+/// The file in which a program keeps the credentials of somebody who logged in.
+pub(crate) struct CredentialFile {
+    /// The variable that names the program's folder.
+    pub(crate) variable: &'static str,
+    /// The folder below the home directory when that is not set.
+    pub(crate) folder: &'static str,
+    /// The file in it.
+    pub(crate) name: &'static str,
+}
+
+/// Looks for variables that are set and not empty, then for the file.
 pub(crate) fn look_for(
     variables: &[&str],
-    files: &[(String, Option<std::path::PathBuf>)],
+    file: &CredentialFile,
     env: &dyn Fn(&str) -> Option<String>,
     file_exists: &dyn Fn(&Path) -> bool,
 ) -> Credentials {
-    let variable = variables.iter().any(|name| env(name).is_some_and(|value| !value.is_empty()));
-    if variable || files.iter().any(|(_, path)| path.as_deref().is_some_and(file_exists)) {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty());
+    let CredentialFile { variable, folder, name } = file;
+    let (shown, folder) = match set(variable) {
+        Some(folder) => (format!("${variable}"), Some(PathBuf::from(folder))),
+        None => (format!("~/{folder}"), set("HOME").map(|home| Path::new(&home).join(folder))),
+    };
+    let found = folder.is_some_and(|folder| file_exists(&folder.join(name)));
+    if found || variables.iter().any(|name| set(name).is_some()) {
         return Credentials::Present;
     }
-    let names = variables.iter().map(ToString::to_string);
-    Credentials::Absent { tried: names.chain(files.iter().map(|(name, _)| name.clone())).collect() }
+    let mut tried: Vec<String> = variables.iter().map(ToString::to_string).collect();
+    tried.push(format!("{shown}/{name}"));
+    Credentials::Absent { tried }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FILE: CredentialFile =
+        CredentialFile { variable: "AGENT_HOME", folder: ".agent", name: "auth.json" };
 
     #[test]
     fn short_prompts_are_arguments_after_a_double_dash() {
@@ -203,11 +223,20 @@ mod tests {
     #[test]
     fn an_empty_variable_is_no_credential() {
         let env = |name: &str| (name == "EMPTY").then(String::new);
-        let files = [("~/auth.json".to_owned(), Some("/home/u/auth.json".into()))];
-        let absent = look_for(&["EMPTY", "OTHER"], &files, &env, &|_| false);
-        let tried = ["EMPTY", "OTHER", "~/auth.json"].map(str::to_owned).to_vec();
+        let absent = look_for(&["EMPTY", "OTHER"], &FILE, &env, &|_| false);
+        let tried = ["EMPTY", "OTHER", "~/.agent/auth.json"].map(str::to_owned).to_vec();
         assert_eq!(absent, Credentials::Absent { tried });
-        let present = look_for(&[], &files, &env, &|path| path == Path::new("/home/u/auth.json"));
-        assert_eq!(present, Credentials::Present);
+    }
+
+    #[test]
+    fn the_file_is_looked_for_where_the_program_keeps_it() {
+        let at = |variable: &'static str, value: &'static str, file: &'static str| {
+            let env = move |name: &str| (name == variable).then(|| value.to_owned());
+            look_for(&[], &FILE, &env, &move |path| path == Path::new(file))
+        };
+        assert_eq!(at("HOME", "/home/u", "/home/u/.agent/auth.json"), Credentials::Present);
+        assert_eq!(at("AGENT_HOME", "/a", "/a/auth.json"), Credentials::Present);
+        let tried = vec!["$AGENT_HOME/auth.json".to_owned()];
+        assert_eq!(at("AGENT_HOME", "/a", "/b/auth.json"), Credentials::Absent { tried });
     }
 }

@@ -6,8 +6,8 @@ mod lines;
 use std::path::Path;
 
 use crate::adapter::{
-    Adapter, Credentials, Enforces, SessionCommand, SessionRequest, StreamParser, Unavailable,
-    look_for, place_prompt,
+    Adapter, CredentialFile, Credentials, Enforces, SessionCommand, SessionRequest, StreamParser,
+    Unavailable, look_for, place_prompt,
 };
 use crate::stream::JsonLines;
 
@@ -48,6 +48,9 @@ const CREDENTIAL_VARIABLES: &[&str] = &[
     "CLAUDE_CODE_USE_FOUNDRY",
 ];
 
+const CREDENTIAL_FILE: CredentialFile =
+    CredentialFile { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", name: ".credentials.json" };
+
 impl Adapter for Claude {
     fn id(&self) -> &'static str {
         "claude"
@@ -87,16 +90,7 @@ impl Adapter for Claude {
         env: &dyn Fn(&str) -> Option<String>,
         file_exists: &dyn Fn(&Path) -> bool,
     ) -> Credentials {
-        let set = |name: &str| env(name).filter(|value| !value.is_empty());
-        let (name, directory) = match set("CLAUDE_CONFIG_DIR") {
-            Some(directory) => ("$CLAUDE_CONFIG_DIR", Some(directory.into())),
-            None => ("~/.claude", set("HOME").map(|home| Path::new(&home).join(".claude"))),
-        };
-        let file = (
-            format!("{name}/.credentials.json"),
-            directory.map(|directory| directory.join(".credentials.json")),
-        );
-        look_for(CREDENTIAL_VARIABLES, &[file], env, file_exists)
+        look_for(CREDENTIAL_VARIABLES, &CREDENTIAL_FILE, env, file_exists)
     }
 }
 

@@ -5,8 +5,8 @@ mod lines;
 use std::path::Path;
 
 use crate::adapter::{
-    Adapter, Credentials, Enforces, SessionCommand, SessionRequest, StreamParser, Unavailable,
-    look_for, place_prompt,
+    Adapter, CredentialFile, Credentials, Enforces, SessionCommand, SessionRequest, StreamParser,
+    Unavailable, look_for, place_prompt,
 };
 use crate::stream::JsonLines;
 
@@ -35,6 +35,9 @@ const BASE_ARGS: &[&str] = &[
 ];
 
 const CREDENTIAL_VARIABLES: &[&str] = &["CODEX_API_KEY", "OPENAI_API_KEY"];
+
+const CREDENTIAL_FILE: CredentialFile =
+    CredentialFile { variable: "CODEX_HOME", folder: ".codex", name: "auth.json" };
 
 impl Adapter for Codex {
     fn id(&self) -> &'static str {
@@ -68,14 +71,7 @@ impl Adapter for Codex {
         env: &dyn Fn(&str) -> Option<String>,
         file_exists: &dyn Fn(&Path) -> bool,
     ) -> Credentials {
-        let set = |name: &str| env(name).filter(|value| !value.is_empty());
-        let (name, directory) = match set("CODEX_HOME") {
-            Some(directory) => ("$CODEX_HOME", Some(directory.into())),
-            None => ("~/.codex", set("HOME").map(|home| Path::new(&home).join(".codex"))),
-        };
-        let file =
-            (format!("{name}/auth.json"), directory.map(|directory| directory.join("auth.json")));
-        look_for(CREDENTIAL_VARIABLES, &[file], env, file_exists)
+        look_for(CREDENTIAL_VARIABLES, &CREDENTIAL_FILE, env, file_exists)
     }
 }
 
