@@ -1,9 +1,16 @@
 //! Which files a session is seen to have read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proctor_model::event::ToolStatus;
 use proctor_model::{Action, Event, EventKind};
+
+/// The most bytes of ids and paths that are remembered, so that a session of nothing but reads does
+/// not fill the memory. Later reads are passed over, and so prove nothing.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// What a call takes beside its id and its path.
+const CALL_BYTES: usize = 128;
 
 /// Follows the explicit reads of a session, event by event.
 ///
@@ -11,23 +18,43 @@ use proctor_model::{Action, Event, EventKind};
 /// files that a program loads by itself, give no such event.
 #[derive(Debug, Default)]
 pub struct Reads {
-    /// Ids and paths as given, in the order of the calls.
-    calls: Vec<(String, String)>,
-    /// Ids of calls whose result is no success.
-    failed: BTreeSet<String>,
+    /// In the order of the calls.
+    calls: Vec<Call>,
+    /// Places in `calls` by the id of the call.
+    by_id: BTreeMap<String, Vec<usize>>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Call {
+    /// As the agent gave it.
+    path: String,
+    /// Whether its result is no success.
+    failed: bool,
 }
 
 impl Reads {
     /// Looks at the next event.
     pub fn observe(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::ToolCall { id, action: Action::Read { path }, .. } => {
-                self.calls.push((id.clone(), path.clone()));
-            }
+            EventKind::ToolCall { id, action: Action::Read { path }, .. } => self.call(id, path),
             EventKind::ToolResult { id, status, .. } if *status != ToolStatus::Ok => {
-                self.failed.insert(id.clone());
+                for &at in self.by_id.get(id).into_iter().flatten() {
+                    if let Some(call) = self.calls.get_mut(at) {
+                        call.failed = true;
+                    }
+                }
             }
             _ => {}
+        }
+    }
+
+    fn call(&mut self, id: &str, path: &str) {
+        let bytes = self.bytes + id.len() + path.len() + CALL_BYTES;
+        if bytes <= MAX_BYTES {
+            self.bytes = bytes;
+            self.by_id.entry(id.to_owned()).or_default().push(self.calls.len());
+            self.calls.push(Call { path: path.to_owned(), failed: false });
         }
     }
 
@@ -35,8 +62,8 @@ impl Reads {
     /// the calls.
     pub fn into_paths(self) -> Vec<String> {
         let mut seen = BTreeSet::new();
-        let succeeded = self.calls.into_iter().filter(|(id, _)| !self.failed.contains(id));
-        succeeded.map(|(_, path)| path).filter(|path| seen.insert(path.clone())).collect()
+        let succeeded = self.calls.into_iter().filter(|call| !call.failed).map(|call| call.path);
+        succeeded.filter(|path| seen.insert(path.clone())).collect()
     }
 }
 
@@ -85,5 +112,27 @@ mod tests {
             call("6", Action::Shell { command: "cat b.md".into() }),
         ]);
         assert_eq!(Reads::from_iter(&events).into_paths(), ["z.md", "a.md"]);
+    }
+    #[test]
+    fn a_failed_call_does_not_take_its_namesakes_path_along() {
+        let events = events(vec![
+            read("1", "a.md"),
+            result("1", ToolStatus::Error),
+            read("2", "a.md"),
+            result("3", ToolStatus::Error),
+        ]);
+        assert_eq!(Reads::from_iter(&events).into_paths(), ["a.md"]);
+    }
+
+    #[test]
+    fn what_is_remembered_has_a_limit() {
+        let path = "x".repeat(MAX_BYTES / 4);
+        let mut reads = Reads::default();
+        for id in 0..100 {
+            for event in events(vec![read(&id.to_string(), &format!("{id}{path}"))]) {
+                reads.observe(&event);
+            }
+        }
+        assert_eq!(reads.into_paths().len(), 3);
     }
 }
