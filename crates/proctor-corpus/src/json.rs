@@ -4,7 +4,7 @@
 //! by their owners, so they are written exactly as .NET's `System.Text.Json` writes them: two spaces
 //! of indentation, no final newline, and its default escaping.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use jsonc_parser::ast::Value;
@@ -12,6 +12,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::errors::ParseError;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use proctor_model::{Diagnostic, Location};
+use serde::de::IgnoredAny;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,10 +61,14 @@ impl Json {
     pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Self, Diagnostic> {
         let parsed = parse_to_ast(text, &CollectOptions::default(), &dialect.options())
             .map_err(|error| syntax(&error))?;
-        match parsed.value {
-            Some(value) => convert(value, text),
-            None => Err(Diagnostic::error("the file is empty, expected JSON")),
+        let Some(value) = parsed.value else {
+            return Err(Diagnostic::error("the file is empty, expected JSON"));
+        };
+        if dialect == Dialect::Strict {
+            // The parser takes raw control characters in strings and any white space of Unicode.
+            serde_json::from_str::<IgnoredAny>(text).map_err(|error| strict(&error))?;
         }
+        convert(value, text)
     }
 
     /// The member of an object.
@@ -102,8 +107,10 @@ impl Json {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_as(b))
             }
             (Self::Object(a), Self::Object(b)) => {
+                let theirs: BTreeMap<&String, &Self> =
+                    b.iter().map(|(name, v)| (name, v)).collect();
                 let found = |(name, value): &(String, Self)| {
-                    other.get(name).is_some_and(|theirs| value.same_as(theirs))
+                    theirs.get(name).is_some_and(|theirs| value.same_as(theirs))
                 };
                 a.len() == b.len() && a.iter().all(found)
             }
@@ -245,6 +252,14 @@ fn syntax(error: &ParseError) -> Diagnostic {
         .at(Location { line: number(error.line_display()), column: number(error.column_display()) })
 }
 
+fn strict(error: &serde_json::Error) -> Diagnostic {
+    let text = error.to_string();
+    let message = text.split(" at line ").next().unwrap_or(&text);
+    let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+    Diagnostic::error(format!("not JSON: {message}"))
+        .at(Location { line: number(error.line()), column: number(error.column()) })
+}
+
 /// The place of a byte offset.
 fn location(source: &str, offset: usize) -> Location {
     let before = source.get(..offset).unwrap_or(source);
@@ -310,6 +325,16 @@ mod tests {
         let error = Json::parse(text, Dialect::Strict).unwrap_err();
         assert_eq!(error.message, "not JSON: comments are not allowed");
         assert_eq!(error.location, Some(Location { line: 2, column: 3 }));
+    }
+
+    #[test]
+    fn strict_takes_no_more_than_the_standard() {
+        let error = Json::parse("{\n\"a\":\t\"\t\"}", Dialect::Strict).unwrap_err();
+        let message = "not JSON: control character (\\u0000-\\u001F) found while parsing a string";
+        assert_eq!(error.message, message);
+        assert_eq!(error.location, Some(Location { line: 2, column: 6 }));
+        assert!(Json::parse("[\u{a0}1]", Dialect::Strict).is_err());
+        assert!(Json::parse(r#"["\ud83d\ude00"]"#, Dialect::Strict).is_ok());
     }
 
     #[test]

@@ -176,12 +176,13 @@ pub(super) fn parse_mcp_servers(
                 .field("schemaVersion"),
         ),
     }
-    let mut servers: Vec<McpServer> = Vec::new();
+    let mut servers = Vec::new();
+    let mut ids = BTreeSet::new();
     match json.get("servers").and_then(Json::items) {
         Some(items) => {
             for (index, item) in items.iter().enumerate() {
                 let reader = Reader { file, at: format!("servers[{index}]"), json: item };
-                if let Some(server) = read_server(&reader, &servers, &mut mistakes) {
+                if let Some(server) = read_server(&reader, &mut ids, &mut mistakes) {
                     servers.push(server);
                 }
             }
@@ -195,7 +196,7 @@ pub(super) fn parse_mcp_servers(
 
 fn read_server(
     reader: &Reader<'_>,
-    before: &[McpServer],
+    ids: &mut BTreeSet<String>,
     mistakes: &mut Diagnostics,
 ) -> Option<McpServer> {
     let id = reader.string("id", mistakes);
@@ -209,7 +210,7 @@ fn read_server(
     };
     if server.id.trim().is_empty() || server.id.contains(|char: char| char.is_control()) {
         wrong("id", "empty or not printable".to_owned());
-    } else if before.iter().any(|other| other.id == server.id) {
+    } else if !ids.insert(server.id.clone()) {
         wrong("id", format!("`{}` stands twice", server.id));
     }
     if let Some(transport) = transport.filter(|transport| transport != "stdio") {
