@@ -191,13 +191,8 @@ pub enum ConflictKind {
 }
 
 impl ConflictKind {
-    /// Whether force overrides it.
-    pub fn yields_to_force(self) -> bool {
-        self == Self::Changed
-    }
-
-    /// One fragment that completes "`path`: ...".
-    pub fn describe(self) -> &'static str {
+    /// A fragment that completes "`path` ...".
+    fn describe(self) -> &'static str {
         match self {
             Self::ForeignMcpEntry => "an MCP entry of yours has this name",
             Self::EditedMcpEntry => "the installed MCP entry was edited",

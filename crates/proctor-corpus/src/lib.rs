@@ -33,7 +33,7 @@ pub use error::{
 };
 pub use links::Integration;
 pub use project::{
-    Change, InstallReport, InstallRequest, McpSetting, Modified, ProjectConfig, Status,
+    Change, InstallReport, InstallRequest, Manner, McpSetting, Modified, ProjectConfig, Status,
     check_clean, install, project_config, status, uninstall, update,
 };
 pub use selection::{Compat, Selection};

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use camino::{Utf8Path, Utf8PathBuf};
 use tempfile::TempDir;
 
-use crate::{Compat, Corpus, InstallError, InstallReport, InstallRequest, Selection};
+use crate::{Compat, Corpus, InstallError, InstallReport, InstallRequest, Manner, Selection};
 
 const MANIFEST: &str = r#"{"schemaVersion": "1.0", "harnesses": ["claude", "codex", "copilot",
   "cursor", "opencode", "pi", "kettle"], "profiles": ["tea", "tea/green", "cratis/application/x",
@@ -174,9 +174,14 @@ pub(crate) fn request(harnesses: &str, profiles: &str, languages: &str) -> Insta
         profiles: words(profiles),
         languages: words(languages),
     };
-    InstallRequest { selection, compat: Compat::Proctor, force: false, dry_run: false }
+    InstallRequest { selection, compat: Compat::Proctor, manner: Manner::default() }
 }
 
+/// Replaces what was edited.
+pub(crate) const FORCE: Manner = Manner { force: true, dry_run: false };
+/// Only says what would be done.
+pub(crate) const DRY_RUN: Manner = Manner { force: false, dry_run: true };
+
 pub(crate) fn forced(request: InstallRequest) -> InstallRequest {
-    InstallRequest { force: true, ..request }
+    InstallRequest { manner: FORCE, ..request }
 }

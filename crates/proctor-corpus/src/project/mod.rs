@@ -38,7 +38,14 @@ pub struct InstallRequest {
     pub selection: Selection,
     /// What an empty list of languages means for rules.
     pub compat: Compat,
-    /// Whether changed managed files and links are replaced. Nothing else yields to it.
+    /// How it is done.
+    pub manner: Manner,
+}
+
+/// How a project is changed. The default replaces nothing that was edited, and changes the project.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Manner {
+    /// Whether changed managed files and links are replaced or removed. Nothing else yields to it.
     pub force: bool,
     /// Whether to say what would be done and do nothing.
     pub dry_run: bool,
@@ -82,9 +89,9 @@ pub struct Status {
 
 /// Installs a selection into a project, over whatever was installed there before.
 ///
-/// All or nothing: on a conflict, an error or with `dry_run`, no file has been changed. Looked for in
+/// All or nothing: on a conflict, an error or with [`Manner::dry_run`], no file has been changed. Looked for in
 /// this order, and only the first kind found is reported: MCP entries that are not ours, paths that
-/// are not ours, and changed managed files unless `force` is set.
+/// are not ours, and changed managed files unless [`Manner::force`] is set.
 ///
 /// # Errors
 /// See [`InstallError`]; conflicts are no error, but part of the report.
@@ -93,7 +100,7 @@ pub fn install(
     corpus: &Corpus,
     request: &InstallRequest,
 ) -> Result<InstallReport, InstallError> {
-    let (_lock, notes) = begin(project, request.dry_run)?;
+    let (_lock, notes) = begin(project, request.manner)?;
     install_locked(project, corpus, request, notes)
 }
 
@@ -108,8 +115,8 @@ fn install_locked(
         notes.push("no harness is selected, so no links are made".to_owned());
     }
     let tree = Tree::new(project);
-    let plan = Project::read(&tree)?.plan_install(&slice, request.force)?;
-    finish(&tree, plan, request.dry_run, notes)
+    let plan = Project::read(&tree)?.plan_install(&slice, request.manner.force)?;
+    finish(&tree, plan, request.manner, notes)
 }
 
 /// Installs the selection of `.cratis/ai.json` again; see [`install`].
@@ -120,12 +127,11 @@ pub fn update(
     project: &Utf8Path,
     corpus: &Corpus,
     compat: Compat,
-    force: bool,
-    dry_run: bool,
+    manner: Manner,
 ) -> Result<InstallReport, InstallError> {
-    let (_lock, notes) = begin(project, dry_run)?;
+    let (_lock, notes) = begin(project, manner)?;
     let selection = require_config(&Tree::new(project))?.selection;
-    let request = InstallRequest { selection, compat, force, dry_run };
+    let request = InstallRequest { selection, compat, manner };
     install_locked(project, corpus, &request, notes)
 }
 
@@ -133,15 +139,11 @@ pub fn update(
 ///
 /// # Errors
 /// See [`InstallError`]; conflicts are no error, but part of the report.
-pub fn uninstall(
-    project: &Utf8Path,
-    force: bool,
-    dry_run: bool,
-) -> Result<InstallReport, InstallError> {
-    let (_lock, notes) = begin(project, dry_run)?;
+pub fn uninstall(project: &Utf8Path, manner: Manner) -> Result<InstallReport, InstallError> {
+    let (_lock, notes) = begin(project, manner)?;
     let tree = Tree::new(project);
-    let plan = Project::read(&tree)?.plan_uninstall(force)?;
-    finish(&tree, plan, dry_run, notes)
+    let plan = Project::read(&tree)?.plan_uninstall(manner.force)?;
+    finish(&tree, plan, manner, notes)
 }
 
 /// Looks at an installation, and compares its revision with the corpus when there is one. Changes
@@ -213,16 +215,16 @@ impl Slice {
             return Err(InstallError::Refused(plan.conflicts));
         }
         fresh::apply(&tree, &plan.steps)?;
-        Ok(report(plan, false, Vec::new()))
+        Ok(report(plan, Manner::default(), Vec::new()))
     }
 }
 
 /// Locks the project and goes back to where an earlier installation began that was cut off.
-fn begin(project: &Utf8Path, dry_run: bool) -> Result<(File, Vec<String>), InstallError> {
+fn begin(project: &Utf8Path, manner: Manner) -> Result<(File, Vec<String>), InstallError> {
     let lock = lock(project)?;
     let tree = Tree::new(project);
     let mut notes = Vec::new();
-    if dry_run {
+    if manner.dry_run {
         refuse_pending(&tree)?;
     } else if transaction::recover(&tree)? {
         notes.push("an earlier installation that was cut off has been rolled back".to_owned());
@@ -233,22 +235,22 @@ fn begin(project: &Utf8Path, dry_run: bool) -> Result<(File, Vec<String>), Insta
 fn finish(
     tree: &Tree,
     plan: Plan,
-    dry_run: bool,
+    manner: Manner,
     notes: Vec<String>,
 ) -> Result<InstallReport, InstallError> {
-    if !dry_run && plan.conflicts.is_empty() && !plan.steps.is_empty() {
+    if !manner.dry_run && plan.conflicts.is_empty() && !plan.steps.is_empty() {
         transaction::apply(tree, &plan.steps)?;
     }
-    Ok(report(plan, dry_run, notes))
+    Ok(report(plan, manner, notes))
 }
 
-fn report(plan: Plan, dry_run: bool, mut notes: Vec<String>) -> InstallReport {
+fn report(plan: Plan, manner: Manner, mut notes: Vec<String>) -> InstallReport {
     notes.extend(plan.notes);
     InstallReport {
         actions: plan.actions,
         conflicts: plan.conflicts,
         unsupported_mcp_servers: plan.unsupported,
-        dry_run,
+        dry_run: manner.dry_run,
         notes,
     }
 }

@@ -1,7 +1,7 @@
 //! `proctor conformance install`.
 
 use camino::Utf8PathBuf;
-use proctor_corpus::{Compat, CorpusManifest, InstallRequest, Selection};
+use proctor_corpus::{Compat, CorpusManifest, InstallRequest, Manner, Selection};
 use proctor_model::ExitCode;
 
 use super::common::{explain, items, print_report, require_corpus};
@@ -62,8 +62,7 @@ pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, Comman
     let request = InstallRequest {
         selection,
         compat: if args.compat { Compat::Reference } else { Compat::Proctor },
-        force: args.force,
-        dry_run: args.dry_run,
+        manner: Manner { force: args.force, dry_run: args.dry_run },
     };
     let report = proctor_corpus::install(&context.cwd, &corpus, &request)
         .map_err(|error| explain(&error))?;

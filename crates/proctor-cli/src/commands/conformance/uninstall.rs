@@ -1,5 +1,6 @@
 //! `proctor conformance uninstall`.
 
+use proctor_corpus::Manner;
 use proctor_model::ExitCode;
 
 use super::common::{explain, print_report};
@@ -30,6 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, CommandError> {
-    let report = proctor_corpus::uninstall(&context.cwd, args.force, args.dry_run);
+    let manner = Manner { force: args.force, dry_run: args.dry_run };
+    let report = proctor_corpus::uninstall(&context.cwd, manner);
     print_report(&report.map_err(|error| explain(&error))?, args.output, context)
 }

@@ -1,7 +1,7 @@
 //! `proctor conformance update`.
 
 use camino::Utf8PathBuf;
-use proctor_corpus::Compat;
+use proctor_corpus::{Compat, Manner};
 use proctor_model::ExitCode;
 
 use super::common::{explain, print_report, require_corpus};
@@ -39,6 +39,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, CommandError> {
     let corpus = require_corpus(args.source.as_ref(), context)?;
     let compat = if args.compat { Compat::Reference } else { Compat::Proctor };
-    let report = proctor_corpus::update(&context.cwd, &corpus, compat, args.force, args.dry_run);
+    let manner = Manner { force: args.force, dry_run: args.dry_run };
+    let report = proctor_corpus::update(&context.cwd, &corpus, compat, manner);
     print_report(&report.map_err(|error| explain(&error))?, args.output, context)
 }

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::project::plan::Project;
 use crate::project::transaction::{self, DIRECTORY, apply_gated};
-use crate::testing::{Bench, assert_same, forced, request};
+use crate::testing::{Bench, DRY_RUN, assert_same, forced, request};
 use crate::tree::Tree;
 use crate::{InstallError, Slice, check_clean, status};
 
@@ -102,7 +102,7 @@ fn the_next_installation_says_that_it_rolled_back() {
     };
     let _ = catch_unwind(AssertUnwindSafe(|| apply(&bench, &slice, &mut gate)));
     let wanted = request("claude codex", "tea", "csharp");
-    let dry = crate::InstallRequest { dry_run: true, ..wanted.clone() };
+    let dry = crate::InstallRequest { manner: DRY_RUN, ..wanted.clone() };
     assert!(
         matches!(bench.install(&dry), Err(InstallError::CutOff { .. })),
         "a dry run only looks"

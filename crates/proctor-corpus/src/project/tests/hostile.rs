@@ -1,7 +1,7 @@
 //! Projects and corpora that mean harm.
 
-use crate::testing::{Bench, forced, request};
-use crate::{Compat, Corpus, uninstall, update};
+use crate::testing::{Bench, FORCE, forced, request};
+use crate::{Compat, Corpus, Manner, uninstall, update};
 
 #[test]
 fn a_record_cannot_make_us_delete_what_is_not_managed() {
@@ -14,8 +14,8 @@ fn a_record_cannot_make_us_delete_what_is_not_managed() {
             {"Path": "src/main.rs", "Target": "../.cratis/ai/x"},
             {"Path": "src", "Target": ".cratis/ai/y", "IsDirectory": true}]}"#,
     );
-    assert_eq!(uninstall(&bench.project(), false, false).unwrap().conflicts.len(), 2);
-    uninstall(&bench.project(), true, false).unwrap();
+    assert_eq!(uninstall(&bench.project(), Manner::default()).unwrap().conflicts.len(), 2);
+    uninstall(&bench.project(), FORCE).unwrap();
     assert_eq!(bench.read("project/src/main.rs"), "fn main() {}\n");
 }
 
@@ -28,9 +28,9 @@ fn a_record_that_leaves_its_directory_is_refused() {
         "project/.cratis/ai.manifest.json",
         r#"{"SourceRevision": "x", "Files": [{"Destination": "../../../outside", "Hash": "0"}]}"#,
     );
-    for force in [false, true] {
-        uninstall(&bench.project(), force, false).unwrap_err();
-        update(&bench.project(), &bench.corpus(), Compat::Proctor, force, false).unwrap_err();
+    for manner in [Manner::default(), FORCE] {
+        uninstall(&bench.project(), manner).unwrap_err();
+        update(&bench.project(), &bench.corpus(), Compat::Proctor, manner).unwrap_err();
     }
     assert_eq!(bench.read("outside"), "keep\n");
 }
@@ -45,7 +45,7 @@ fn a_managed_directory_that_became_a_link_is_not_written_through() {
     bench.write("corpus/.cratis/ai/rules/general.md", "# Better\n");
     let report = bench.install(&forced(wanted)).unwrap();
     assert_eq!(report.conflicts[0].path, ".cratis/ai/rules");
-    let report = uninstall(&bench.project(), true, false).unwrap();
+    let report = uninstall(&bench.project(), FORCE).unwrap();
     assert!(report.notes[0].contains("is no managed file any more"), "{report:?}");
     assert!(bench.read("outside/general.md").ends_with("# General\n"));
 }

@@ -1,7 +1,7 @@
 //! The first installation into a project.
 
-use crate::testing::{Bench, assert_same, request};
-use crate::{Compat, CorpusError, InstallError, InstallRequest, Selection};
+use crate::testing::{Bench, DRY_RUN, FORCE, assert_same, request};
+use crate::{Compat, CorpusError, InstallError, InstallRequest, Manner, Selection};
 
 #[test]
 fn files_and_links_of_the_selection_are_installed() {
@@ -144,11 +144,11 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
     let bench = Bench::with_mcp();
     bench.write("project/.cratis/PROJECT.md", "## One\n");
     let before = bench.tree();
-    let dry = InstallRequest { dry_run: true, ..request("claude pi", "tea", "csharp") };
+    let dry = InstallRequest { manner: DRY_RUN, ..request("claude pi", "tea", "csharp") };
     let planned = bench.install(&dry).unwrap();
     assert!(planned.dry_run);
     assert_same(&bench.tree(), &before, "");
-    let done = bench.install(&InstallRequest { dry_run: false, ..dry }).unwrap();
+    let done = bench.install(&InstallRequest { manner: Manner::default(), ..dry }).unwrap();
     assert_eq!(planned.actions, done.actions);
     assert_eq!(planned.unsupported_mcp_servers, done.unsupported_mcp_servers);
 }
@@ -161,9 +161,10 @@ fn what_is_the_users_is_never_replaced() {
     bench.write("project/.claude/rules/mine.md", "mine\n");
     bench.link("project/.claude/hooks", "../elsewhere");
     let before = bench.tree();
-    for force in [false, true] {
-        let report =
-            bench.install(&InstallRequest { force, ..request("claude", "tea", "csharp") }).unwrap();
+    for manner in [Manner::default(), FORCE] {
+        let report = bench
+            .install(&InstallRequest { manner, ..request("claude", "tea", "csharp") })
+            .unwrap();
         let conflicts: Vec<_> = report.conflicts.iter().map(ToString::to_string).collect();
         insta::allow_duplicates! {
             insta::assert_snapshot!(conflicts.join("\n"), @r"
@@ -185,7 +186,7 @@ fn a_link_that_leads_where_ours_would_is_left_and_not_claimed() {
     let report = bench.install(&request("codex", "tea", "csharp")).unwrap();
     assert!(!report.actions.contains(&"Configured .agents/skills".to_owned()));
     assert!(!bench.read("project/.cratis/ai.manifest.json").contains(".agents/skills"));
-    crate::uninstall(&bench.project(), false, false).unwrap();
+    crate::uninstall(&bench.project(), Manner::default()).unwrap();
     assert_eq!(bench.tree()[".agents/skills"], "link ../.cratis/ai/skills");
 }
 
@@ -215,7 +216,7 @@ fn the_projects_own_instructions_are_taken_over_once() {
     let again = bench.install(&request("codex", "tea", "csharp")).unwrap();
     assert!(again.actions.iter().all(|action| action.starts_with("Updated")), "{again:?}");
     assert_eq!(bench.read("project/.cratis/ai/rules/project/build.md"), "edited\n");
-    crate::uninstall(&bench.project(), false, false).unwrap();
+    crate::uninstall(&bench.project(), Manner::default()).unwrap();
     assert_eq!(bench.read("project/.cratis/ai/rules/project/build.md"), "edited\n");
 }
 

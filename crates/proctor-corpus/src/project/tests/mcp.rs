@@ -1,7 +1,7 @@
 //! MCP servers of a corpus in the configuration files of harnesses.
 
-use crate::testing::{Bench, assert_same, request};
-use crate::{ConflictKind, InstallRequest, status, uninstall};
+use crate::testing::{Bench, FORCE, assert_same, request};
+use crate::{ConflictKind, InstallRequest, Manner, status, uninstall};
 
 fn wanted(harnesses: &str) -> InstallRequest {
     request(harnesses, "tea/green", "csharp")
@@ -45,7 +45,7 @@ fn each_harness_gets_the_member_that_it_reads() {
     let record = bench.read("project/.cratis/ai.manifest.json");
     assert!(record.contains("      \"Preimage\": null\n"), "{record}");
 
-    uninstall(&bench.project(), false, false).unwrap();
+    uninstall(&bench.project(), Manner::default()).unwrap();
     assert_eq!(bench.read("project/.codex/config.toml"), "");
     assert!(!bench.read("project/.mcp.json").contains("screenplay"));
 }
@@ -65,7 +65,7 @@ fn other_bytes_of_the_users_files_stay() {
     for kept in ["\u{feff}{", "\t// mine\r\n", "\"other\": {\"command\": \"x\"}", "// keep"] {
         assert!(installed.contains(kept), "{kept:?} in {installed:?}");
     }
-    uninstall(&bench.project(), false, false).unwrap();
+    uninstall(&bench.project(), Manner::default()).unwrap();
     assert_eq!(bench.read("project/.codex/config.toml"), toml);
     let left = bench.read("project/.mcp.json");
     assert!(left.contains("// keep") && !left.contains("screenplay"), "{left:?}");
@@ -78,8 +78,8 @@ fn entries_of_others_are_conflicts_that_force_does_not_override() {
     bench.write("project/.codex/config.toml", "mcp_servers = {\"screenplay\" = {command = 'm'}}\n");
     bench.write("project/.cratis/ai/rules/general.md", "mine\n");
     let before = bench.tree();
-    for force in [false, true] {
-        let report = bench.install(&InstallRequest { force, ..wanted("claude codex") }).unwrap();
+    for manner in [Manner::default(), FORCE] {
+        let report = bench.install(&InstallRequest { manner, ..wanted("claude codex") }).unwrap();
         let kinds: Vec<_> = report.conflicts.iter().map(|conflict| conflict.kind).collect();
         assert_eq!(kinds, [ConflictKind::ForeignMcpEntry; 2], "they come before other conflicts");
         assert_eq!(report.conflicts[0].path, ".mcp.json:mcpServers.screenplay");
@@ -100,10 +100,10 @@ fn edited_entries_are_reported_and_kept() {
         ".mcp.json:mcpServers.screenplay (MCP entry changed)"
     );
     let before = bench.tree();
-    for force in [false, true] {
-        let report = bench.install(&InstallRequest { force, ..wanted("claude codex") }).unwrap();
+    for manner in [Manner::default(), FORCE] {
+        let report = bench.install(&InstallRequest { manner, ..wanted("claude codex") }).unwrap();
         assert_eq!(report.conflicts[0].kind, ConflictKind::EditedMcpEntry);
-        let report = uninstall(&bench.project(), force, false).unwrap();
+        let report = uninstall(&bench.project(), manner).unwrap();
         assert_eq!(report.conflicts[0].kind, ConflictKind::EditedMcpEntry);
     }
     assert_same(&bench.tree(), &before, "");
@@ -116,7 +116,7 @@ fn an_entry_that_was_only_laid_out_anew_is_still_ours() {
     let json = r#"{"mcpServers":{"screenplay":{"args":["boil","mcp","--project-root-env","CLAUDE_PROJECT_DIR"],"command":"kettle","type":"stdio"}}}"#;
     bench.write("project/.mcp.json", json);
     assert_eq!(status(&bench.project(), None).unwrap().modified, []);
-    let report = uninstall(&bench.project(), false, false).unwrap();
+    let report = uninstall(&bench.project(), Manner::default()).unwrap();
     assert_eq!(report.conflicts, []);
     assert_eq!(bench.read("project/.mcp.json"), r#"{"mcpServers":{}}"#);
 }

@@ -1,7 +1,7 @@
 //! Later installations, status and removal.
 
-use crate::testing::{Bench, assert_same, forced, lines, request};
-use crate::{Change, Compat, InstallError, check_clean, status, uninstall, update};
+use crate::testing::{Bench, FORCE, assert_same, forced, lines, request};
+use crate::{Change, Compat, InstallError, Manner, check_clean, status, uninstall, update};
 
 fn listed(bench: &Bench) -> String {
     let status = status(&bench.project(), None).unwrap();
@@ -20,7 +20,8 @@ fn a_second_installation_changes_what_the_corpus_changed() {
     bench.write("corpus/.cratis/ai/rules/new.md", "# New\n");
     bench.remove("corpus/.cratis/ai/rules/csharp.md");
     bench.remove("corpus/.cratis/ai/prompts/brew.prompt.md");
-    let report = update(&bench.project(), &bench.corpus(), Compat::Proctor, false, false).unwrap();
+    let report =
+        update(&bench.project(), &bench.corpus(), Compat::Proctor, Manner::default()).unwrap();
     insta::assert_snapshot!(report.actions.join("\n"), @r"
     Updated agents/taster.md
     Updated hooks/check.sh
@@ -148,7 +149,7 @@ fn removing_leaves_the_choice_and_everything_of_the_users() {
     bench.write("project/README.md", "mine\n");
     bench.install(&request("claude codex", "tea", "csharp")).unwrap();
     bench.write("project/.cratis/ai/rules/mine.md", "mine\n");
-    let report = uninstall(&bench.project(), false, false).unwrap();
+    let report = uninstall(&bench.project(), Manner::default()).unwrap();
     insta::assert_snapshot!(report.actions[..3].join("\n"), @r"
     Removed agents/taster.md
     Removed hooks/check.sh
@@ -159,7 +160,7 @@ fn removing_leaves_the_choice_and_everything_of_the_users() {
     .cratis/ai/rules/mine.md
     README.md
     ");
-    assert_eq!(uninstall(&bench.project(), false, false).unwrap().actions, [""; 0]);
+    assert_eq!(uninstall(&bench.project(), Manner::default()).unwrap().actions, [""; 0]);
 }
 
 #[test]
@@ -170,12 +171,12 @@ fn removing_respects_changes() {
     bench.remove("project/.claude/settings.json");
     bench.write("project/.claude/settings.json", "{\"mine\": 1}");
     let before = bench.tree();
-    let report = uninstall(&bench.project(), false, false).unwrap();
+    let report = uninstall(&bench.project(), Manner::default()).unwrap();
     assert_eq!(report.conflicts.len(), 2);
-    let report = uninstall(&bench.project(), true, true).unwrap();
+    let report = uninstall(&bench.project(), Manner { dry_run: true, ..FORCE }).unwrap();
     assert!(report.dry_run && !report.actions.is_empty());
     assert_same(&bench.tree(), &before, "");
-    let report = uninstall(&bench.project(), true, false).unwrap();
+    let report = uninstall(&bench.project(), FORCE).unwrap();
     insta::assert_snapshot!(report.notes.join("\n"), @"`.claude/settings.json` is no link any more and was left");
     insta::assert_snapshot!(bench.paths(), @r"
     .claude/settings.json
@@ -190,11 +191,13 @@ fn a_project_without_a_choice_is_not_installed() {
     assert!(missing(status(&bench.project(), None).unwrap_err()));
     assert!(missing(check_clean(&bench.project()).unwrap_err()));
     let corpus = bench.corpus();
-    assert!(missing(update(&bench.project(), &corpus, Compat::Proctor, false, false).unwrap_err()));
+    assert!(missing(
+        update(&bench.project(), &corpus, Compat::Proctor, Manner::default()).unwrap_err()
+    ));
     bench.write("project/.cratis/ai.json", "{}");
     assert_eq!(status(&bench.project(), None).unwrap().revision, "unknown");
     insta::assert_snapshot!(check_clean(&bench.project()).unwrap_err(), @"`.cratis/ai.manifest.json` does not exist: no guidance has been installed here");
-    assert!(uninstall(&bench.project(), false, false).unwrap().actions.is_empty());
+    assert!(uninstall(&bench.project(), Manner::default()).unwrap().actions.is_empty());
 }
 
 #[test]
