@@ -12,14 +12,17 @@
 //!
 //! One lock a run, and not one a room, keeps file descriptors for what needs them.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::{
+    DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 
 use crate::remove::remove_tree;
@@ -43,6 +46,12 @@ pub enum RoomError {
         /// The base folder.
         path: Utf8PathBuf,
         /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// What ran in the room has put something else in the place of its workspace.
+    #[error("the workspace is no longer the folder that was made for it: {reason}")]
+    WorkspaceReplaced {
+        /// What is there instead.
         reason: &'static str,
     },
     /// The system refused something.
@@ -123,14 +132,17 @@ impl Rooms {
             .take(LABEL_LENGTH)
             .collect();
         let root = self.run.folder.join(format!("{number}-{label}"));
-        let room = Room {
+        create_folder(&root).map_err(failed("create", &root))?;
+        let mut room = Room {
             workspace: root.join("workspace"),
             tmp: root.join("tmp"),
             root,
+            identity: None,
             removed: false,
             _run: Arc::clone(&self.run),
         };
-        for folder in [&room.root, &room.workspace, &room.tmp] {
+        room.identity = identity(&room.root);
+        for folder in [&room.workspace, &room.tmp] {
             create_folder(folder).map_err(failed("create", folder))?;
         }
         Ok(room)
@@ -141,58 +153,105 @@ impl Rooms {
     /// process is clearing away.
     pub fn reap(&self) -> Result<Reaped, RoomError> {
         let mut reaped = Reaped::default();
-        for (folder, _lock) in self.dead_runs()? {
-            let mark = folder.as_std_path();
-            reaped.killed.extend(tree::kill_where(|process| {
-                tree::environment_points_into(process, ROOM_VARIABLE, mark)
-            }));
-            let before = reaped.failures.len();
-            for path in entries(&folder).map_err(failed("list", &folder))? {
-                if path.file_name().is_some_and(|name| name != LOCK) {
-                    reaped.remove(&path);
-                }
-            }
-            if reaped.failures.len() == before {
-                // The lock goes last: until then, whoever comes next finds the run again.
-                for path in [folder.join(LOCK), folder] {
-                    if let Err(error) = remove_tree(path.as_std_path()) {
-                        reaped.failures.push(failed("remove", &path)(error));
-                    }
+        for (folder, state) in self.other_runs(&mut reaped.failures)? {
+            match state {
+                State::Taken => {}
+                State::NoFolder => reaped.remove(folder.as_std_path()),
+                State::Dead(_lock) => {
+                    let mark = folder.as_std_path();
+                    reaped.killed.extend(tree::kill_where(|process| {
+                        tree::environment_points_into(process, ROOM_VARIABLE, mark)
+                    }));
+                    reaped.clear_away(&folder);
                 }
             }
         }
         Ok(reaped)
     }
 
-    /// The runs whose process is gone, each with its lock, now ours.
-    fn dead_runs(&self) -> Result<Vec<(Utf8PathBuf, Option<File>)>, RoomError> {
+    /// Everything in the base under the name of a run, but for this one, in the order of the names.
+    /// The locks of dead runs are ours from now on.
+    fn other_runs(
+        &self,
+        failures: &mut Vec<RoomError>,
+    ) -> Result<Vec<(Utf8PathBuf, State)>, RoomError> {
         // Nobody can be between the creation of a run and its locking meanwhile.
         let _held = lock_base(&self.base)?;
-        let mut dead = Vec::new();
+        let mut runs = Vec::new();
         for folder in entries(&self.base).map_err(failed("list", &self.base))? {
             // A name that is not UTF-8 is none of ours.
             let Ok(folder) = Utf8PathBuf::from_path_buf(folder) else { continue };
             let is_run = folder.file_name().is_some_and(|name| name.starts_with(RUN_PREFIX));
-            if !is_run || folder == self.run.folder {
-                continue;
-            }
-            let path = folder.join(LOCK);
-            match File::open(&path) {
-                Ok(lock) => match lock.try_lock() {
-                    Ok(()) => dead.push((folder, Some(lock))),
-                    Err(TryLockError::WouldBlock) => {}
-                    Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
-                },
-                // Killed between two steps of its creation or of its removal.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => dead.push((folder, None)),
-                Err(error) => return Err(failed("open", &path)(error)),
+            if is_run && folder != self.run.folder {
+                match State::of(&folder) {
+                    Ok(state) => runs.push((folder, state)),
+                    Err(error) => failures.push(error),
+                }
             }
         }
-        Ok(dead)
+        Ok(runs)
+    }
+}
+
+/// What is behind the name of a run. The agents of a run can reach everything in the base, so none
+/// of it may be trusted to be what it was.
+enum State {
+    /// Its process is alive, or another process is clearing it away.
+    Taken,
+    /// Its process is gone; its lock is ours, unless there is none.
+    Dead(Option<File>),
+    /// No run of ours: a file, a link, a pipe.
+    NoFolder,
+}
+
+impl State {
+    fn of(folder: &Utf8Path) -> Result<Self, RoomError> {
+        let metadata = fs::symlink_metadata(folder).map_err(failed("look at", folder))?;
+        if !metadata.is_dir() {
+            return Ok(Self::NoFolder);
+        }
+        if metadata.mode() & 0o700 != 0o700 {
+            // When it is not ours to change, what follows says so.
+            let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+        }
+        let path = folder.join(LOCK);
+        match open_lock(&path, File::options().read(true)) {
+            Ok(Some(lock)) => match lock.try_lock() {
+                Ok(()) => Ok(Self::Dead(Some(lock))),
+                Err(TryLockError::WouldBlock) => Ok(Self::Taken),
+                Err(TryLockError::Error(error)) => Err(failed("lock", &path)(error)),
+            },
+            Ok(None) => Ok(Self::Dead(None)),
+            // Killed between two steps of its creation or of its removal.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Dead(None)),
+            Err(error) => Err(failed("open", &path)(error)),
+        }
     }
 }
 
 impl Reaped {
+    /// Removes what is in the folder of a dead run, and the folder.
+    fn clear_away(&mut self, folder: &Utf8Path) {
+        let before = self.failures.len();
+        match entries(folder) {
+            Ok(paths) => {
+                for path in paths.iter().filter(|path| !path.ends_with(LOCK)) {
+                    self.remove(path);
+                }
+            }
+            Err(error) => self.failures.push(failed("list", folder)(error)),
+        }
+        if self.failures.len() > before {
+            return;
+        }
+        // The lock goes last: until then, whoever comes next finds the run again.
+        for path in [&folder.join(LOCK), folder] {
+            if let Err(error) = remove_tree(path.as_std_path()) {
+                self.failures.push(failed("remove", path)(error));
+            }
+        }
+    }
+
     fn remove(&mut self, path: &Path) {
         // What an agent has put beside its room may have any name.
         let shown = Utf8PathBuf::from(path.to_string_lossy().into_owned());
@@ -219,6 +278,8 @@ pub struct Room {
     root: Utf8PathBuf,
     workspace: Utf8PathBuf,
     tmp: Utf8PathBuf,
+    /// Of the room's folder as it was made.
+    identity: Option<(u64, u64)>,
     removed: bool,
     _run: Arc<Run>,
 }
@@ -237,6 +298,25 @@ impl Room {
     /// A folder to serve as `TMPDIR`, so that litter goes with the room.
     pub fn tmp(&self) -> &Utf8Path {
         &self.tmp
+    }
+
+    /// Whether the workspace is still a folder of this room. What runs in a room can put a link in
+    /// its place, and whatever is done in the workspace would be done where the link leads.
+    pub fn check_workspace(&self) -> Result<(), RoomError> {
+        let is_folder = |path: &Utf8Path| match fs::symlink_metadata(path) {
+            Ok(metadata) if metadata.is_dir() => Ok(()),
+            Ok(metadata) if metadata.is_symlink() => Err("a link is there"),
+            Ok(_) => Err("something else is there"),
+            Err(_) => Err("nothing is there"),
+        };
+        let result =
+            is_folder(&self.root).and_then(|()| is_folder(&self.workspace)).and_then(|()| {
+                match identity(&self.root) {
+                    found if found == self.identity => Ok(()),
+                    _ => Err("the folder around it is another"),
+                }
+            });
+        result.map_err(|reason| RoomError::WorkspaceReplaced { reason })
     }
 
     /// Removes the room, and says what stood in the way; dropping it cannot. No process may be at
@@ -281,12 +361,32 @@ fn claim_base(base: &Utf8Path) -> Result<Utf8PathBuf, RoomError> {
 
 fn lock_base(base: &Utf8Path) -> Result<File, RoomError> {
     let path = base.join(LOCK);
-    let open = || {
-        let file = File::options().create(true).truncate(false).write(true).open(&path)?;
-        file.lock()?;
-        Ok(file)
+    let file = open_lock(&path, File::options().create(true).truncate(false).write(true))
+        .map_err(failed("open", &path))?;
+    let Some(file) = file else {
+        return Err(RoomError::UnsafeBase { path, reason: "it is not a regular file" });
     };
-    open().map_err(failed("lock", &path))
+    file.lock().map_err(failed("lock", &path))?;
+    Ok(file)
+}
+
+/// Opens a lock file, and nothing that an agent has put in its place: no link is followed, and no
+/// pipe is waited for. `None` when it is no regular file.
+fn open_lock(path: &Utf8Path, options: &mut OpenOptions) -> io::Result<Option<File>> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    match options.custom_flags(flags.bits()).open(path) {
+        Ok(file) => Ok(file.metadata()?.is_file().then_some(file)),
+        Err(error) => match fs::symlink_metadata(path) {
+            Ok(metadata) if !metadata.is_file() => Ok(None),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Device and number of a folder, which no other folder has at the same time.
+fn identity(path: &Utf8Path) -> Option<(u64, u64)> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 fn create_folder(path: &Utf8Path) -> io::Result<()> {

@@ -167,3 +167,77 @@ fn nothing_outlives_a_parent_that_is_killed() {
     assert_eq!(reaped.removed[0].file_name(), Some("0-victim"));
     assert_eq!(listing(&base), ["lock"]);
 }
+
+#[test]
+fn what_agents_have_put_among_the_runs_stops_nobody() {
+    let temp = tempfile::tempdir().unwrap();
+    let base = base(&temp);
+    drop(Rooms::open(&base).unwrap());
+    let victim = base.with_file_name("victim");
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join("file"), "").unwrap();
+    symlink(&victim, base.join("run-a")).unwrap();
+    pipe(&base.join("run-b"));
+    fs::write(base.join("run-c"), "").unwrap();
+    for (run, lock) in [("run-d", "pipe"), ("run-e", "link"), ("run-f", "folder")] {
+        let run = base.join(run);
+        fs::create_dir_all(run.join("0-x/workspace")).unwrap();
+        let path = run.join("lock");
+        match lock {
+            "pipe" => pipe(&path),
+            "link" => symlink(victim.join("file"), &path).unwrap(),
+            _ => fs::create_dir(&path).unwrap(),
+        }
+    }
+    let shut = base.join("run-g");
+    fs::create_dir(&shut).unwrap();
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o000)).unwrap();
+
+    let rooms = Rooms::open(&base).unwrap();
+    let reaped = rooms.reap().unwrap();
+    assert!(reaped.failures.is_empty(), "{:?}", reaped.failures);
+    assert_eq!(listing(&base).len(), 2, "lock and this run: {:?}", listing(&base));
+    assert_eq!(listing(&victim), ["file"]);
+}
+
+#[test]
+fn a_pipe_in_the_place_of_the_lock_is_not_waited_for() {
+    let temp = tempfile::tempdir().unwrap();
+    let base = base(&temp);
+    drop(Rooms::open(&base).unwrap());
+    fs::remove_file(base.join("lock")).unwrap();
+    pipe(&base.join("lock"));
+    let refused = Rooms::open(&base).unwrap_err().to_string();
+    assert!(refused.contains("lock` cannot hold rooms: it is not a regular file"), "{refused}");
+}
+
+#[test]
+fn a_workspace_that_was_replaced_is_noticed() {
+    let temp = tempfile::tempdir().unwrap();
+    let rooms = Rooms::open(&base(&temp)).unwrap();
+    let reason = |room: &proctor_sandbox::Room| room.check_workspace().unwrap_err().to_string();
+
+    let room = rooms.create("x").unwrap();
+    room.check_workspace().unwrap();
+    fs::remove_dir(room.workspace()).unwrap();
+    assert!(reason(&room).ends_with(": nothing is there"));
+    symlink("/etc", room.workspace()).unwrap();
+    assert!(reason(&room).ends_with(": a link is there"));
+    fs::remove_file(room.workspace()).unwrap();
+    fs::write(room.workspace(), "").unwrap();
+    assert!(reason(&room).ends_with(": something else is there"));
+    // Made anew it serves as well as the first one.
+    fs::remove_file(room.workspace()).unwrap();
+    fs::create_dir(room.workspace()).unwrap();
+    room.check_workspace().unwrap();
+
+    let room = rooms.create("y").unwrap();
+    let aside = room.root().with_file_name("aside");
+    fs::rename(room.root(), &aside).unwrap();
+    fs::create_dir_all(room.workspace()).unwrap();
+    assert!(reason(&room).ends_with(": the folder around it is another"));
+}
+
+fn pipe(path: &Utf8Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
