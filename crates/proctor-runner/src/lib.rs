@@ -5,6 +5,7 @@
 //! Nothing here prints: what happens is told through events.
 
 pub mod conformance;
+pub mod eval;
 pub mod pool;
 pub mod score;
 pub mod session;

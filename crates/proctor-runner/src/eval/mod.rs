@@ -1,0 +1,20 @@
+//! Skill evals: runners, and the loop that has them run one skill after the other.
+//!
+//! A [`Runner`] runs the cases of one skill and answers in the words of the protocol; [`run`] judges
+//! and scores the answers, keeps the budget, and tells of each skill when it is finished. It keeps
+//! nothing itself: who calls it stores results.
+//!
+//! To add a runner, write a module with a `Runner` and add a line to the registry.
+
+pub mod answer;
+mod command;
+mod environment;
+mod flow;
+mod judge;
+mod registry;
+mod relay;
+mod runner;
+
+pub use flow::{Event, Job, Ran, Settings, SkillRun, Stopped, Task, run};
+pub use registry::{NoRunner, Options, names, runner};
+pub use runner::{Answer, Call, CallError, Machine, Runner, Told};
