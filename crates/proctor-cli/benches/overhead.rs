@@ -67,7 +67,7 @@ fn measure(work: impl FnOnce()) -> Cost {
     let (start, before) = (Instant::now(), cpu());
     work();
     let per_trial = |total: Duration| total / u32::try_from(TRIALS).unwrap();
-    Cost { wall: per_trial(start.elapsed()), cpu: per_trial(cpu() - before) }
+    Cost { wall: per_trial(start.elapsed()), cpu: per_trial(cpu().saturating_sub(before)) }
 }
 
 /// CPU time of this process and of all descendants that were waited for.
@@ -96,8 +96,8 @@ fn run(root: &Utf8Path, harness_mode: HarnessMode, width: usize) -> Cost {
         compat: Compat::Proctor,
         timeout: None,
         max_budget_usd: None,
-        first_output: Duration::from_secs(60),
-        between_output: Duration::from_secs(60),
+        first_output: Duration::from_mins(1),
+        between_output: Duration::from_mins(1),
         slots: NonZeroUsize::new(width).unwrap(),
         keep_transcripts: false,
     };

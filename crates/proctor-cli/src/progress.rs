@@ -23,17 +23,17 @@ impl ConformanceProgress {
         Self { bar, running: BTreeMap::new() }
     }
 
-    pub(crate) fn show(&mut self, progress: Progress) {
+    pub(crate) fn show(&mut self, progress: &Progress) {
         match progress {
             Progress::Planned(trials) => {
-                self.bar.set_length(trials as u64);
+                self.bar.set_length(*trials as u64);
                 self.bar.enable_steady_tick(Duration::from_millis(200));
             }
             Progress::Event(Event::Phase { trial, phase }) => {
-                self.running.insert(trial, phase);
+                self.running.insert(*trial, *phase);
             }
             Progress::Event(Event::Finished { trial, .. }) => {
-                self.running.remove(&trial);
+                self.running.remove(trial);
                 self.bar.inc(1);
             }
         }

@@ -103,8 +103,8 @@ fn options(folder: &Utf8Path) -> Options {
         compat: Compat::Proctor,
         timeout: None,
         max_budget_usd: None,
-        first_output: Duration::from_secs(60),
-        between_output: Duration::from_secs(60),
+        first_output: Duration::from_mins(1),
+        between_output: Duration::from_mins(1),
         slots: NonZeroUsize::MIN,
         keep_transcripts: false,
     }

@@ -335,6 +335,9 @@ fn usage_errors_exit_with_2() {
         assert!(run.stderr.contains(expected), "{args:?}: {run}");
         assert_eq!(run.stdout, "");
     }
+    let elsewhere = context.run(["conformance", "test", "--source", "nowhere"]);
+    assert_eq!(elsewhere.code, 2);
+    assert!(elsewhere.stderr.contains("hint: name the root of a corpus checkout"), "{elsewhere}");
 }
 
 #[test]
@@ -369,8 +372,83 @@ fn normal_mode_wants_a_clean_installation_and_a_corpus() {
     assert!(run.stderr.contains("rules/general.md"), "{run}");
 }
 
+/// The checks of the only fixture, after a `claude` that is this shell script said that it is done.
+fn rows_after(context: &mut TestContext, script: &str) -> Vec<Value> {
+    let line = json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1,
+        "terminal_reason": "completed", "result": "done", "total_cost_usd": 0, "usage": {}});
+    let script = format!("#!/bin/sh\n{script}\ncat <<'X'\n{line}\nX\n");
+    context.home().add_script("claude", &script);
+    let (_, report) = report(context, &["--harnesses", "claude"]);
+    report["results"][0]["checks"].as_array().unwrap().clone()
+}
+
+#[test]
+fn no_check_looks_or_works_where_a_planted_workspace_leads() {
+    let mut context = context();
+    let outside = context.project().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("out.txt"), "").unwrap();
+    let exists = json!({"type": "file_exists", "path": "out.txt"});
+    let command = json!({"type": "command", "run": ["touch", "touched"]});
+    write_fixture(&context, "a", json!({"checks": [exists, command]}));
+    let plant =
+        format!("here=$PWD; cd ..; rm -rf \"$here\"; ln -s {} \"$here\"", outside.display());
+    let rows = rows_after(&mut context, &plant);
+    for row in &rows {
+        assert_eq!(row["status"], "error", "{row}");
+        let told = "the workspace is no longer the folder that was made for it: a link is there";
+        assert_eq!(row["message"], told);
+    }
+    assert_eq!(rows.len(), 2);
+    assert!(!outside.join("touched").exists());
+    assert!(outside.join("out.txt").exists());
+    assert_no_rooms(&mut context);
+}
+
+#[test]
+fn paths_of_the_room_do_not_make_reports_differ() {
+    let mut context = context();
+    let command = json!({"type": "command", "exit_code": 3,
+                         "run": ["sh", "-c", "pwd; echo $TMPDIR/x >&2"]});
+    write_fixture(&context, "a", json!({"checks": [command]}));
+    let rows = rows_after(&mut context, "");
+    assert_eq!(rows[0]["output"]["stdout"], "<workspace>\n");
+    assert_eq!(rows[0]["output"]["stderr"], "<room>/tmp/x\n");
+    assert_eq!(rows, rows_after(&mut context, ""));
+}
+
+#[test]
+fn an_empty_tmpdir_puts_no_rooms_into_the_project() {
+    let context = context();
+    write_fixture(&context, "a", json!({}));
+    let mut command = context.proctor_cmd();
+    command.args(TEST).arg("--install-only").env("TMPDIR", "");
+    let before = std::fs::read_dir(context.project()).unwrap().count();
+    let run = context.run_command(&mut command);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(std::fs::read_dir(context.project()).unwrap().count(), before);
+}
+
+#[test]
+fn a_name_with_a_line_break_forges_no_line() {
+    let context = context();
+    write_fixture(&context, "a\nerror: forged", json!({}));
+    let run = test(&context, &["--fixture", "x\ny", "--install-only"]);
+    let told = r"no fixture is named `x\ny`; known fixtures: a\nerror: forged";
+    assert!(run.stderr.contains(told), "{run}");
+}
+
 #[test]
 fn an_interrupt_reports_what_finished() {
+    a_signal_reports_what_finished("-INT");
+}
+
+#[test]
+fn the_end_of_the_terminal_reports_what_finished_and_leaves_nothing() {
+    a_signal_reports_what_finished("-HUP");
+}
+
+fn a_signal_reports_what_finished(signal: &str) {
     let mut context = context();
     write_fixture(&context, "a-fast", json!({}));
     write_file(&context, "a-fast", "agent.yaml", "steps:\n  - write: {path: out.txt, text: x}\n");
@@ -397,7 +475,7 @@ fn an_interrupt_reports_what_finished() {
     let mut line = String::new();
     BufReader::new(std::fs::File::open(&started).unwrap()).read_line(&mut line).unwrap();
     let pid = child.id().to_string();
-    std::process::Command::new("kill").current_dir("/").args(["-INT", &pid]).status().unwrap();
+    std::process::Command::new("kill").current_dir("/").args([signal, &pid]).status().unwrap();
     let mut stdout = String::new();
     std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut stdout).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));

@@ -10,7 +10,7 @@ use proctor_model::conformance::report::Report;
 use proctor_runner::conformance::plan::HarnessMode;
 use proctor_runner::conformance::{ExamineError, Examined, Machine, Options, examine};
 
-use super::common::{NAME_A_CORPUS, choose_corpus, items};
+use super::common::{self, NAME_A_CORPUS, choose_corpus, items};
 use crate::args::Output;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -33,6 +33,7 @@ when everything works.
 
 Exit codes: 0 all passed or skipped, or nothing selected; 1 a check, harness or fixture failed;
 2 usage or installation error; 130 interrupted.")]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent switches of the command")]
 pub(crate) struct Args {
     /// Harnesses, separated by commas [default: those of the configuration that can be run].
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
@@ -107,7 +108,7 @@ pub(crate) fn execute(options: &Options, context: &Context) -> Result<Examined, 
         proctor: &context.proctor,
     };
     let mut progress = ConformanceProgress::new();
-    let examined = examine(options, &machine, &mut |event| progress.show(event));
+    let examined = examine(options, &machine, &mut |event| progress.show(&event));
     progress.finish();
     examined.map_err(explain)
 }
@@ -135,14 +136,8 @@ fn options(args: &Args, context: &Context) -> Result<Options, CommandError> {
         fixtures_root: args.fixtures_root.clone(),
         harnesses: (!harnesses.is_empty()).then_some(harnesses),
         fixtures: args.fixtures.clone(),
-        harness_mode: match args.install_only {
-            true => HarnessMode::InstallOnly,
-            false => HarnessMode::Run,
-        },
-        compat: match args.compat {
-            true => Compat::Reference,
-            false => Compat::Proctor,
-        },
+        harness_mode: if args.install_only { HarnessMode::InstallOnly } else { HarnessMode::Run },
+        compat: if args.compat { Compat::Reference } else { Compat::Proctor },
         timeout: args.timeout.map(seconds),
         max_budget_usd: args.max_budget_usd,
         first_output: seconds(args.first_output_timeout),
@@ -166,7 +161,9 @@ fn name_unknown_fixtures(examined: &Examined, context: &Context) {
         names => format!("known fixtures: {}", names.join(", ")),
     };
     let unknown = examined.unknown_fixtures.join("`, `");
-    context.printer.warning(&format!("no fixture is named `{unknown}`; {known}"));
+    // A name with a line break must not forge a line of its own.
+    let warning = format!("no fixture is named `{unknown}`; {known}").replace('\n', "\\n");
+    context.printer.warning(&warning);
 }
 
 fn exit_code(examined: &Examined, fail_on_empty: bool) -> ExitCode {
@@ -183,9 +180,11 @@ fn exit_code(examined: &Examined, fail_on_empty: bool) -> ExitCode {
 fn explain(error: ExamineError) -> CommandError {
     let message = CommandError::usage(&error);
     match error {
-        ExamineError::Installation(InstallError::NotInstalled { .. }) => message
-            .hint("install a slice first: `proctor conformance install --help`")
-            .hint("or name a corpus to test it by itself: `--source DIR`"),
+        ExamineError::Installation(error @ InstallError::NotInstalled { .. }) => {
+            common::explain(&error).hint("or name a corpus to test it by itself: `--source DIR`")
+        }
+        ExamineError::Installation(error) => common::explain(&error),
+        ExamineError::Corpus(error) => common::explain(&error.into()),
         ExamineError::Modified { .. } => message
             .hint("`proctor conformance update --force` restores the files")
             .hint("`--source DIR` tests a corpus without an installation"),
