@@ -35,13 +35,6 @@ pub trait Recorder {
     fn record(&mut self, stream: Stream, bytes: &[u8]);
 }
 
-/// Keeps nothing.
-pub struct NoRecorder;
-
-impl Recorder for NoRecorder {
-    fn record(&mut self, _: Stream, _: &[u8]) {}
-}
-
 /// What is known after a session.
 #[derive(Debug)]
 pub struct Evidence {
@@ -55,8 +48,6 @@ pub struct Evidence {
     pub exit_code: Option<i32>,
     /// Whether the program wrote anything to standard output.
     pub any_output: bool,
-    /// Processes that it left behind and that were killed.
-    pub survivors: usize,
 }
 
 /// Why no session took place.
@@ -134,6 +125,5 @@ pub fn run(
             _ => None,
         },
         any_output,
-        survivors: finished.survivors.len(),
     })
 }
