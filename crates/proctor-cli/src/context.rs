@@ -32,7 +32,7 @@ impl Context {
                 .hint("change to a directory that exists")
         })?;
         let cwd = utf8("the current directory", cwd)?;
-        let temporary = utf8("the folder for temporary files", std::env::temp_dir())?;
+        let temporary = cwd.join(utf8("the folder for temporary files", temporary())?);
         let proctor = utf8("the path of this program", std::env::current_exe()?)?;
         let env: BTreeMap<String, String> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -44,6 +44,15 @@ impl Context {
     /// An environment variable; empty counts as unset.
     pub(crate) fn var(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+}
+
+/// As the standard library has it, but empty counts as unset: rooms in the current directory would
+/// be rooms in the user's project.
+fn temporary() -> PathBuf {
+    match std::env::var_os("TMPDIR") {
+        Some(folder) if folder.is_empty() => "/tmp".into(),
+        _ => std::env::temp_dir(),
     }
 }
 

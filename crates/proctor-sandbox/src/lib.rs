@@ -39,4 +39,5 @@ pub use rooms::{ROOM_VARIABLE, Reaped, Room, RoomError, Rooms};
 pub use spawn::{Spawn, SpawnError, find_program};
 pub use stage::{Limit, Refusal, StageError, StageLimits, Staged, stage_input};
 pub use supervise::{Ending, Finished, Launcher, Limits, Stall, Stream};
+pub use sys::is_ignored;
 pub use tree::Survivor;

@@ -56,6 +56,16 @@ pub(crate) fn hear_of_children() {
     let _ = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
+/// Whether this process ignores a signal. Who starts a program can ask for that (`nohup`), and then
+/// a handler of ours would undo it.
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: without a new action nothing is changed; `action` is valid for writes of one.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: all zeroes is a valid `sigaction` (SIG_DFL), and on success it has been written.
+    result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
+
 /// Lets no file but the first three pass to the program: what Proctor's own parent forgot to close
 /// is not meant for an agent. Systems too old for the call (Linux 5.11) let them pass.
 pub(crate) fn close_on_exec() {

@@ -7,6 +7,7 @@ use proctor_model::conformance::report::CommandOutput;
 use proctor_sandbox::{Capture, Ending, Limits, Room, Spawn, SpawnError, Stream};
 
 use super::run::Settings;
+use super::words::reportable;
 use crate::session::environment;
 
 /// What a command check gives the grader, and what the report keeps of it.
@@ -54,7 +55,7 @@ pub(super) fn run_command(
         Err(other) => (CommandEnd::NotStarted { reason: other.to_string() }, None),
     };
     let truncated = stdout.truncated() || stderr.truncated();
-    let keep = |capture: Capture| settings.redactor.text(&capture.into_text()).into_owned();
+    let keep = |capture: Capture| reportable(settings, room, &capture.into_text());
     let output = CommandOutput { exit_code, stdout: keep(stdout), stderr: keep(stderr), truncated };
     CommandRun { end, output }
 }

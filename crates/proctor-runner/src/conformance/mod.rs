@@ -9,6 +9,7 @@ pub mod plan;
 mod run;
 mod transcript;
 mod trial;
+mod words;
 
 pub use examine::{CorpusChoice, ExamineError, Examined, Machine, Options, Progress, examine};
 pub use run::{Event, Finished, Settings, TrialPhase, run};

@@ -18,6 +18,7 @@ use super::load::Loads;
 use super::plan::HarnessMode;
 use super::run::{Settings, Slices, TrialPhase};
 use super::transcript::Transcript;
+use super::words::reportable;
 use crate::session::{self, NoSession, Surroundings};
 
 /// The script of the built-in agent, beside `fixture.json`.
@@ -68,11 +69,26 @@ impl Trial<'_> {
     }
 
     fn steps(&self, draft: &mut Draft, deadline: Instant, tell: &dyn Fn(TrialPhase)) -> Step {
-        let adapter = proctor_harness::find(self.harness);
         tell(TrialPhase::Install);
         let room = self.settings.rooms.create("trial").map_err(error)?;
-        let slice = self.install(draft, &room, adapter)?;
-        self.checks(draft, &room, Phase::Install, deadline)?;
+        self.steps_in(&room, draft, deadline, tell).map_err(|stop| match stop {
+            Stop::End(status, reason) => {
+                Stop::End(status, reportable(self.settings, &room, &reason))
+            }
+            Stop::Cancelled => Stop::Cancelled,
+        })
+    }
+
+    fn steps_in(
+        &self,
+        room: &Room,
+        draft: &mut Draft,
+        deadline: Instant,
+        tell: &dyn Fn(TrialPhase),
+    ) -> Step {
+        let adapter = proctor_harness::find(self.harness);
+        let slice = self.install(draft, room, adapter)?;
+        self.checks(draft, room, Phase::Install, deadline)?;
         verdict(draft, Phase::Install)?;
         if self.settings.harness_mode == HarnessMode::InstallOnly {
             draft.leave_out_result_phase();
@@ -87,12 +103,12 @@ impl Trial<'_> {
         git_skeleton(room.workspace().as_std_path()).map_err(error)?;
         let mut loads =
             Loads::new(room.workspace(), &slice, &self.fixture.expected_instruction_paths);
-        let session = self.session(draft, &room, adapter, deadline, &mut loads);
+        let session = self.session(draft, room, adapter, deadline, &mut loads);
         draft.result_mut().observed_load = loads.into_rows();
         session?;
         tell(TrialPhase::Checks);
         draft.result_mut().result_phase = ResultPhase::Completed;
-        self.checks(draft, &room, Phase::Result, deadline)?;
+        self.checks(draft, room, Phase::Result, deadline)?;
         verdict(draft, Phase::Result)
     }
 
@@ -141,6 +157,12 @@ impl Trial<'_> {
                 return Err(timed_out());
             }
             let row = &mut draft.result_mut().checks[index];
+            // Before each, as a command can do what an agent can.
+            if let Err(replaced) = room.check_workspace() {
+                row.status = CheckStatus::Error;
+                row.message = replaced.to_string();
+                continue;
+            }
             let answer = match &check.kind {
                 CheckKind::Command { run, exit_code } => {
                     let command = run_command(self.settings, room, run, deadline);
@@ -154,7 +176,7 @@ impl Trial<'_> {
                 _ => proctor_grade::evaluate(check, &workspace),
             };
             row.status = answer.status;
-            row.message = self.settings.redactor.text(&answer.message).into_owned();
+            row.message = reportable(self.settings, room, &answer.message);
             row.files = answer.files;
         }
         if cut_off { Err(timed_out()) } else { Ok(()) }
@@ -209,11 +231,11 @@ impl Trial<'_> {
             return Err(Stop::Cancelled);
         }
         for warning in &evidence.warnings {
-            draft.note(&settings.redactor.text(warning));
+            draft.note(&reportable(settings, room, warning));
         }
-        let redacted = settings.redactor.text(&evidence.outcome.message).into_owned();
+        let message = reportable(settings, room, &evidence.outcome.message);
         let result = draft.result_mut();
-        result.outcome = Some(Outcome { message: redacted, ..evidence.outcome.clone() });
+        result.outcome = Some(Outcome { message, ..evidence.outcome.clone() });
         result.usage = evidence.usage;
         result.transcript = kept.map_err(error)?.map(Utf8PathBuf::into_string);
         judge_session(&evidence, || {
