@@ -14,7 +14,7 @@ pub mod report;
 
 pub use case::{Assertion, Case, Criteria, ExpandedCase, FixtureFile, Place, Rubric, RubricItem};
 pub use estimate::{Estimate, EstimateParams, EstimateRecord};
-pub use lint::{Finding, LintSeverity, Rule};
+pub use lint::{Finding, LintReport, LintSeverity, Rule};
 pub use record::{ActivationRecord, PassMark, Score, SkillRecord, StolenBy, Store};
 pub use report::{CaseReport, CaseStatus, EvalReport, Problem, SkillReport, SkillStatus};
 

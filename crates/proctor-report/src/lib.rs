@@ -5,7 +5,9 @@
 //! through [`inert()`], so that a report never drives the terminal it is read on.
 
 pub mod conformance;
+pub mod eval;
 mod inert;
+mod line;
 pub mod score;
 mod styles;
 

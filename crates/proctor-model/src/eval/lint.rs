@@ -208,6 +208,47 @@ impl fmt::Display for Finding {
     }
 }
 
+/// The version of the lint report's shape.
+pub const LINT_SCHEMA_VERSION: u32 = 1;
+
+/// Everything that the rules find in a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LintReport {
+    /// [`LINT_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// How many skills were looked at.
+    pub skills: u64,
+    /// How many findings are errors.
+    pub errors: u64,
+    /// How many are warnings.
+    pub warnings: u64,
+    /// How many are good to know.
+    pub infos: u64,
+    /// The severity from which a finding makes the check fail.
+    pub fail_on: LintSeverity,
+    /// Whether one does.
+    pub failed: bool,
+    /// The findings, by file, place and code.
+    pub findings: Vec<Finding>,
+}
+
+impl LintReport {
+    /// Counts the findings of so many skills.
+    pub fn new(skills: u64, findings: Vec<Finding>, fail_on: LintSeverity) -> Self {
+        let count = |severity| findings.iter().filter(|f| f.severity == severity).count() as u64;
+        Self {
+            schema_version: LINT_SCHEMA_VERSION,
+            skills,
+            errors: count(LintSeverity::Error),
+            warnings: count(LintSeverity::Warning),
+            infos: count(LintSeverity::Info),
+            fail_on,
+            failed: findings.iter().any(|finding| finding.severity >= fail_on),
+            findings,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,5 +281,8 @@ mod tests {
             "skills/a/SKILL.md:1:1: warning AR962 evals-missing: skill `a` has no eval cases \
              (hint: add one)"
         );
+        let report = LintReport::new(3, vec![finding.clone()], LintSeverity::Error);
+        assert_eq!((report.errors, report.warnings, report.failed), (0, 1, false));
+        assert!(LintReport::new(3, vec![finding], LintSeverity::Warning).failed);
     }
 }

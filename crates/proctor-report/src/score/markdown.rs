@@ -9,6 +9,7 @@ use proctor_model::recorded::run::{Category, Kind};
 
 use super::outcome::Outcome;
 use super::words;
+use crate::line::code_span;
 
 pub(super) fn head(summary: &Summary) -> String {
     let mut text = format!("## Recorded runs: {}\n\n", summary.verdict);
@@ -65,7 +66,7 @@ pub(super) fn run(report: &RunReport<'_>, out: &mut Vec<u8>) {
     let fixture = report.fixture.unwrap_or_default();
     let names = [fixture.id, report.path.as_deref()];
     let names: Vec<String> = names.into_iter().flatten().map(code).collect();
-    let name = if names.is_empty() { "the run".to_owned() } else { names.join(" in ") };
+    let name = if names.is_empty() { "run without a readable id".to_owned() } else { names.join(" in ") };
     let mut text = format!("- **{}** {name}\n", report.verdict);
     // Writing to a string cannot fail.
     if let Outcome::NotAsIntended(intended) = outcome {
@@ -95,13 +96,5 @@ pub(super) fn run(report: &RunReport<'_>, out: &mut Vec<u8>) {
 fn code(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words::line_of(&words.join(" "));
-    let mut longest = 0;
-    let mut run = 0;
-    for character in line.chars() {
-        run = if character == '`' { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    let fence = "`".repeat(longest + 1);
-    let space = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
-    format!("{fence}{space}{line}{space}{fence}")
+    code_span(&line)
 }

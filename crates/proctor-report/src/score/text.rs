@@ -53,7 +53,7 @@ fn headline(report: &RunReport<'_>, styles: &Styles, text: &mut String) {
         (Some(id), Some(path)) => (id.as_str(), format!(" in {path}")),
         (Some(id), None) => (id.as_str(), String::new()),
         (None, Some(path)) => (path.as_str(), String::new()),
-        (None, None) => ("the run", String::new()),
+        (None, None) => ("run without a readable id", String::new()),
     };
     let facts: Vec<&str> = [
         fixture.category.map(Category::as_str),

@@ -4,7 +4,7 @@ use proctor_model::recorded::report::{
     Agreement, CheckName, CheckReport, Echo, Estimate, Item, Reason, RunReport, SelfTest, note,
 };
 
-use crate::inert;
+use crate::line::one_line;
 
 /// How many values of a list are named one by one.
 const LISTED: usize = 5;
@@ -166,14 +166,9 @@ pub(super) fn self_test(test: SelfTest) -> String {
     )
 }
 
-/// Text of an input on one line, shortened and safe to print: nothing in it can pass for a line of
-/// the report.
+/// Text of an input on one line, shortened and safe to print.
 pub(super) fn line_of(text: &str) -> String {
-    let mut shown: String = text.chars().take(LINE).collect();
-    if text.chars().nth(LINE).is_some() {
-        shown.push_str("...");
-    }
-    inert(&shown).replace('\n', "\\n").replace('\t', "\\t")
+    one_line(text, LINE)
 }
 
 /// A number of runs.

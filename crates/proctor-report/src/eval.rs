@@ -1,0 +1,49 @@
+//! Skill evals for readers: the report of a run, what the rules find, proposals for the estimate,
+//! and what to do about each skill.
+//!
+//! The formats that programs read, and the columns of those for people, are those of ai-rulez.
+
+mod annotations;
+mod junit;
+mod lint;
+mod markdown;
+mod sarif;
+mod text;
+mod words;
+
+use proctor_model::eval::EvalReport;
+use proctor_model::json::go;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde_json::Value;
+
+pub use annotations::{lint_annotations, run_annotations};
+pub use junit::run_junit;
+pub use lint::{lint_json, lint_schema, lint_text};
+pub use markdown::run_markdown;
+pub use sarif::lint_sarif;
+pub use text::run_text;
+
+use crate::inert_json;
+
+/// The report of a run as JSON.
+pub fn run_json(report: &EvalReport) -> String {
+    json(report)
+}
+
+/// JSON Schema (draft 2020-12) of [`run_json`].
+pub fn run_schema() -> Value {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut schema = generator.into_root_schema_for::<EvalReport>();
+    schema.insert("title".to_owned(), "Report of proctor eval run".into());
+    schema.to_value()
+}
+
+/// Indented JSON with a final line feed, in which nothing acts on a terminal.
+fn json(value: &impl Serialize) -> String {
+    // Fails for keys that are no strings; reports have none.
+    inert_json(&go::pretty(value).expect("a report is always JSON"))
+}
+
+#[cfg(test)]
+mod tests;
