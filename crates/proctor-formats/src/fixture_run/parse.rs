@@ -30,7 +30,13 @@ impl<'a> Document<'a> {
         let content = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let Ok(text) = str::from_utf8(content) else { return Err(explain(bytes)) };
         let mut parser = Parser { text, at: 0, values: 0, flawed: false };
-        let Some(root) = parser.document() else { return Err(explain(bytes)) };
+        let Some(root) = parser.document() else {
+            if parser.values > MAX_VALUES {
+                // Reading them all once more to say where would take more memory than all the rest.
+                return Err(Violation::new("", format!("holds more than {MAX_VALUES} values")));
+            }
+            return Err(explain(bytes));
+        };
         let mut flaws = Vec::new();
         if parser.flawed {
             find_flaws(&root, &Pointer::ROOT, &mut flaws);

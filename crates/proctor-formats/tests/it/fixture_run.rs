@@ -283,7 +283,7 @@ fn size_depth_and_number_have_limits() {
     let long = violations(vec![b' '; usize::try_from(MAX_BYTES).unwrap() + 1]);
     assert!(long.contains("16 MiB"), "{long}");
     let many = format!("[{}1]", "1,".repeat(MAX_VALUES));
-    assert!(violations(many).contains("more than 1000000 values"));
+    assert!(violations(many).contains("holds more than 1000000 values"));
 
     let needles = json!(vec!["x"; MAX_NEEDLES + 1]);
     let run = with("/fixture/expected/mustNotContain", Some(needles));
