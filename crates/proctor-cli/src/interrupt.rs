@@ -21,6 +21,7 @@ pub(crate) fn cancel_on_signal(printer: Printer) -> Result<Cancel, CommandError>
     std::thread::spawn(move || {
         for _ in signals.forever() {
             if flag.is_cancelled() {
+                #[expect(clippy::exit, reason = "asked for twice, and no other thread may answer")]
                 std::process::exit(ExitCode::INTERRUPTED.0.into());
             }
             flag.cancel();

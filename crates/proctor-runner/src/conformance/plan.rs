@@ -137,27 +137,28 @@ fn contains(ids: &[String], id: &str) -> bool {
 
 /// The selection of one fixture, or why there is none.
 fn selection(request: &Request, fixture: &Fixture) -> Result<Selection, String> {
-    let choose = |dimension: &str, declared: &[String], invoking: &[String]| {
-        if declared.is_empty() {
-            return Ok(invoking.to_vec());
+    let Selection { profiles, languages } = &request.invoking;
+    // A project without languages is unconstrained: every declaration overlaps it.
+    let languages = if languages.is_empty() { &fixture.languages } else { languages };
+    let choose = |dimension: &str, declared: &[String], invoking: &[String]| match (
+        declared,
+        request.selections,
+    ) {
+        ([], _) => Ok(invoking.to_vec()),
+        (_, Selections::AsDeclared) => Ok(declared.to_vec()),
+        (_, Selections::Intersect) => {
+            let both = declared.iter().filter(|id| invoking.contains(id));
+            match both.cloned().collect::<Vec<String>>() {
+                none if none.is_empty() => {
+                    Err(format!("no overlap with the configured {dimension}"))
+                }
+                both => Ok(both),
+            }
         }
-        if request.selections == Selections::AsDeclared {
-            return Ok(declared.to_vec());
-        }
-        // An empty list of languages in the project is unconstrained: everything overlaps it.
-        if dimension == "languages" && invoking.is_empty() {
-            return Ok(declared.to_vec());
-        }
-        let both: Vec<String> =
-            declared.iter().filter(|id| invoking.contains(id)).cloned().collect();
-        if both.is_empty() {
-            return Err(format!("no overlap with the configured {dimension}"));
-        }
-        Ok(both)
     };
     Ok(Selection {
-        profiles: choose("profiles", &fixture.profiles, &request.invoking.profiles)?,
-        languages: choose("languages", &fixture.languages, &request.invoking.languages)?,
+        profiles: choose("profiles", &fixture.profiles, profiles)?,
+        languages: choose("languages", &fixture.languages, languages)?,
     })
 }
 
