@@ -7,18 +7,26 @@
 
 mod assertion;
 mod case;
+mod estimate;
 mod files;
 mod outcome;
+mod prices;
 mod round;
 mod score;
 mod spend;
+mod tokens;
 mod vote;
 
 pub use assertion::{Evidence, Files, failures};
 pub use case::{CaseUsage, case_report};
+pub use estimate::{
+    CaseLoad, RunPlan, estimate_activation, estimate_cases, estimate_record, listing_tokens, total,
+};
 pub use files::{MAX_FILE_BYTES, WorkDir};
 pub use outcome::{ArmResult, Grade, Outcome, RubricGrade, judge};
+pub use prices::{DEFAULT_MODEL, FALLBACK_MODEL, PRICES, Price, PriceOverrides, PriceTable};
 pub use round::{rate, round4};
 pub use score::{score, warnings};
 pub use spend::{Budget, Charge, Handed, Rates, Spend, case_usage, spend};
+pub use tokens::count_tokens;
 pub use vote::{Vote, VotedRun, vote};

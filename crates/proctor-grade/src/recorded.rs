@@ -142,6 +142,9 @@ impl<'a> Grader<'a> {
             return self.push(check, echo, self.absent(), Vec::new());
         };
         self.note_inexact(values.iter().filter_map(Scalar::of).chain([answer.scalar]));
+        if self.boundary == Boundary::Word {
+            self.note(note::BOUNDARY_WORD);
+        }
         let items = needles::search(values, needles, &answer.text, self.boundary);
         let any_found = items.iter().any(|item| item.found);
         let all_found = items.iter().all(|item| item.found);

@@ -67,7 +67,7 @@ fn line_in(boundary: Boundary, expected: Value, actual: Value) -> String {
         for reason in graded.reason.into_iter().chain(of_checks) {
             line = line + " " + reason.as_str();
         }
-        for note in &graded.notes {
+        for note in graded.notes.iter().filter(|note| *note != note::BOUNDARY_WORD) {
             line = line + " +" + note;
         }
         line
@@ -241,6 +241,20 @@ fn a_verdict_that_rests_on_part_of_a_word_says_so() {
         let actual = json!({"answer": text});
         assert_eq!(line(expected.clone(), actual.clone()), substring);
         assert_eq!(line_in(Boundary::Word, expected, actual), word);
+    }
+}
+
+/// A reader who scores a run again must know how.
+#[test]
+fn word_mode_is_noted() {
+    for (expected, notes) in [
+        (json!({"mustContain": ["x"], "mustNotContain": ["y"]}), &[note::BOUNDARY_WORD][..]),
+        (json!({"answerEquals": "x"}), &[]),
+    ] {
+        let actual = json!({"answer": "x"});
+        graded(&expected, &actual, Boundary::Word, |graded| {
+            assert_eq!(graded.unwrap().notes, notes);
+        });
     }
 }
 
