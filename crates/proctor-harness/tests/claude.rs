@@ -206,6 +206,21 @@ fn a_reason_that_is_a_failure_counts_whatever_is_error_says() {
 }
 
 #[test]
+fn a_result_that_is_not_plainly_a_success_is_none() {
+    for line in [
+        r#"{"type":"result","subtype":"error_of_tomorrow","result":"boom"}"#,
+        r#"{"type":"result","subtype":"error_of_tomorrow","is_error":false,"result":"boom"}"#,
+        r#"{"type":"result","subtype":"success","is_error":"true","result":"boom"}"#,
+        r#"{"type":"result","subtype":"success","is_error":null,"result":"boom"}"#,
+    ] {
+        let session = exited("claude", &[INIT, SAID, line], 0);
+        assert_eq!(class(&session), Class::ApiError, "{line}");
+        assert_eq!(session.1.outcome.message, "boom");
+        assert_eq!(session.1.final_text, None);
+    }
+}
+
+#[test]
 fn an_unknown_reason_to_end_is_named() {
     let line =
         r#"{"type":"result","is_error":false,"terminal_reason":"hook_stopped","result":"x"}"#;

@@ -55,7 +55,7 @@ impl Account {
     }
 
     fn ended(&self, line: &Object) -> Ended {
-        let is_error = line.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+        let is_error = says_error(line);
         let reason = json::text(line, "terminal_reason");
         let text = json::owned(line, "result");
         let outcome = self.outcome(line, is_error, reason);
@@ -153,6 +153,13 @@ fn class_of_reason(reason: Option<&str>) -> Option<OutcomeClass> {
         reason if reason.starts_with("aborted") => Some(OutcomeClass::Interrupted),
         _ => None,
     }
+}
+
+/// Whether a `result` line may not be taken for a success: it says so, says it in a way that this
+/// adapter does not understand, or is of a kind that is none.
+fn says_error(line: &Object) -> bool {
+    let said = line.get("is_error").is_some_and(|said| said.as_bool() != Some(false));
+    said || json::text(line, "subtype").is_some_and(|subtype| subtype != "success")
 }
 
 /// Reasons that are failures even on a line that does not say `is_error`.
