@@ -66,6 +66,27 @@ pub struct SessionRequest<'a> {
     pub script: Option<&'a Utf8Path>,
     /// This program itself, which contains the built-in agent.
     pub proctor: &'a Utf8Path,
+    /// The program, as a name or a path; `None` is its usual name.
+    pub program: Option<&'a str>,
+    /// More arguments for the program, before the prompt.
+    pub args: &'a [String],
+}
+
+impl<'a> SessionRequest<'a> {
+    /// A request without limits and wishes.
+    pub fn new(prompt: &'a str, workspace: &'a Utf8Path, proctor: &'a Utf8Path) -> Self {
+        Self {
+            prompt,
+            workspace,
+            max_turns: None,
+            max_budget_usd: None,
+            model: None,
+            script: None,
+            proctor,
+            program: None,
+            args: &[],
+        }
+    }
 }
 
 /// A program to start.

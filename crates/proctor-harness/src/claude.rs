@@ -30,7 +30,7 @@ const BASE_ARGS: &[&str] = &[
 
 /// Ten retries with back-off take three minutes to report a refused key; two take seconds. The
 /// rest keeps the program from talking to anything but its model.
-const ENV_DEFAULTS: &[(&str, &str)] = &[
+pub const CLAUDE_ENVIRONMENT: &[(&str, &str)] = &[
     ("CLAUDE_CODE_MAX_RETRIES", "2"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("DISABLE_AUTOUPDATER", "1"),
@@ -75,10 +75,12 @@ impl Adapter for Claude {
         if let Some(turns) = request.max_turns {
             args.extend(["--max-turns".to_owned(), turns.to_string()]);
         }
+        args.extend_from_slice(request.args);
         // Without an argument the prompt is read from standard input.
         let stdin = place_prompt(request.prompt, &mut args, &[]);
-        let env = ENV_DEFAULTS.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        Ok(SessionCommand { program: "claude".to_owned(), args, env, stdin })
+        let env = CLAUDE_ENVIRONMENT.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        let program = request.program.unwrap_or("claude").to_owned();
+        Ok(SessionCommand { program, args, env: env.collect(), stdin })
     }
 
     fn parser(&self) -> Box<dyn StreamParser + Send> {
@@ -101,15 +103,7 @@ mod tests {
     use super::*;
 
     fn request(prompt: &str) -> SessionRequest<'_> {
-        SessionRequest {
-            prompt,
-            workspace: Utf8Path::new("/w"),
-            max_turns: None,
-            max_budget_usd: None,
-            model: None,
-            script: None,
-            proctor: Utf8Path::new("/bin/proctor"),
-        }
+        SessionRequest::new(prompt, Utf8Path::new("/w"), Utf8Path::new("/bin/proctor"))
     }
 
     #[test]
@@ -131,6 +125,11 @@ mod tests {
             args.ends_with("--model=haiku --max-budget-usd 0.0000005 --max-turns 5 -- x"),
             "{args}"
         );
+        let tools = ["--allowedTools".to_owned(), "Bash(ls:*)".to_owned()];
+        let named = SessionRequest { program: Some("/opt/claude"), args: &tools, ..request("x") };
+        let command = Claude.command(&named).unwrap();
+        assert_eq!(command.program, "/opt/claude");
+        assert!(command.args.join(" ").ends_with("acceptEdits --allowedTools Bash(ls:*) -- x"));
     }
 
     #[test]

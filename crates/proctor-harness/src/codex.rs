@@ -58,8 +58,10 @@ impl Adapter for Codex {
         if let Some(model) = request.model {
             args.push(format!("--model={model}"));
         }
+        args.extend_from_slice(request.args);
         let stdin = place_prompt(request.prompt, &mut args, &["-"]);
-        Ok(SessionCommand { program: "codex".to_owned(), args, env: Vec::new(), stdin })
+        let program = request.program.unwrap_or("codex").to_owned();
+        Ok(SessionCommand { program, args, env: Vec::new(), stdin })
     }
 
     fn parser(&self) -> Box<dyn StreamParser + Send> {
@@ -83,13 +85,9 @@ mod tests {
 
     fn request(prompt: &str) -> SessionRequest<'_> {
         SessionRequest {
-            prompt,
-            workspace: Utf8Path::new("/w"),
             max_turns: Some(3),
             max_budget_usd: Some(1.0),
-            model: None,
-            script: None,
-            proctor: Utf8Path::new("/bin/proctor"),
+            ..SessionRequest::new(prompt, Utf8Path::new("/w"), Utf8Path::new("/bin/proctor"))
         }
     }
 

@@ -26,6 +26,7 @@ pub use adapter::{
     Adapter, Credentials, Enforces, ExitKind, MAX_ARGUMENT_BYTES, SessionCommand, SessionEnd,
     SessionRequest, SessionSummary, StreamParser, Unavailable,
 };
+pub use claude::CLAUDE_ENVIRONMENT;
 pub use lines::MAX_LINE_BYTES;
 pub use reads::Reads;
 pub use recording::{MAX_RECORDING_BYTES, Recording, RecordingError, read_recording, replay};

@@ -150,15 +150,7 @@ mod tests {
 
     #[test]
     fn the_script_is_required_and_comes_first() {
-        let request = SessionRequest {
-            prompt: "do it",
-            workspace: Utf8Path::new("/w"),
-            max_turns: None,
-            max_budget_usd: None,
-            model: None,
-            script: None,
-            proctor: Utf8Path::new("/bin/proctor"),
-        };
+        let request = SessionRequest::new("do it", "/w".into(), "/bin/proctor".into());
         let error = Scripted.command(&request).unwrap_err();
         assert_eq!(error.to_string(), "no script: put agent.yaml beside fixture.json");
         let script = Some(Utf8Path::new("/f/agent.yaml"));

@@ -8,7 +8,6 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 use OutcomeClass as Class;
-use camino::Utf8Path;
 use proctor_harness::{ExitKind, Reads, SessionEnd, SessionRequest, find};
 use proctor_model::{EventKind, OutcomeClass};
 use proctor_testkit::fake_model::Script;
@@ -17,15 +16,7 @@ use serde_json::json;
 use support::{Session, class, read};
 
 fn task() -> SessionRequest<'static> {
-    SessionRequest {
-        prompt: "do the task",
-        workspace: Utf8Path::new("/"),
-        max_turns: None,
-        max_budget_usd: None,
-        model: None,
-        script: None,
-        proctor: Utf8Path::new("/nonexistent/proctor"),
-    }
+    SessionRequest::new("do the task", "/".into(), "/nonexistent/proctor".into())
 }
 
 /// Runs one session; `prepare` changes its home. `None` when the program is not installed.

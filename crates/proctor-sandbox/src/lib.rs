@@ -37,7 +37,7 @@ pub use capture::Capture;
 pub use git::{GitError, git_skeleton};
 pub use rooms::{ROOM_VARIABLE, Reaped, Room, RoomError, Rooms};
 pub use spawn::{Spawn, SpawnError, find_program};
-pub use stage::{Limit, Refusal, StageError, StageLimits, Staged, stage_input};
+pub use stage::{Limit, Refusal, StageError, StageLimits, Staged, stage_input, stage_some};
 pub use supervise::{Ending, Finished, Launcher, Limits, Stall, Stream};
 pub use sys::is_ignored;
 pub use tree::Survivor;

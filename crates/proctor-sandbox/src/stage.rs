@@ -126,7 +126,18 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StageE
 ///
 /// Not copied are set-user-ID, set-group-ID and sticky bits, owners, times and hard links.
 pub fn stage_input(from: &Path, into: &Path, limits: &StageLimits) -> Result<Staged, StageError> {
-    let survey = Survey::of(from, limits)?;
+    stage_some(from, into, limits, &|_| true)
+}
+
+/// Like [`stage_input`], but of what is below `from` only that whose path there is `wanted`; a
+/// folder that is not is not looked into.
+pub fn stage_some(
+    from: &Path,
+    into: &Path,
+    limits: &StageLimits,
+    wanted: &dyn Fn(&Path) -> bool,
+) -> Result<Staged, StageError> {
+    let survey = Survey::of(from, limits, wanted)?;
     if !survey.refusals.is_empty() {
         return Err(StageError::Refused { root: from.into(), refusals: survey.refusals });
     }
@@ -181,12 +192,19 @@ struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    fn of(root: &'a Path, limits: &StageLimits) -> Result<Self, StageError> {
+    fn of(
+        root: &'a Path,
+        limits: &StageLimits,
+        wanted: &dyn Fn(&Path) -> bool,
+    ) -> Result<Self, StageError> {
         let mut survey = Self { root, entries: Vec::new(), refusals: Vec::new() };
         let mut bytes = 0_u64;
         // Sorted in reverse, so that the first name is taken first.
         let mut left = names(root, Path::new(""))?;
         while let Some(path) = left.pop() {
+            if !wanted(&path) {
+                continue;
+            }
             let too_large = |limit, most| StageError::TooLarge {
                 root: root.into(),
                 path: path.clone(),
@@ -388,6 +406,18 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_neither_copied_nor_refused() {
+        let trees = trees();
+        trees.file("SKILL.md", "x", 0o644);
+        trees.file("evals/case", "y", 0o644);
+        trees.link("evals/out", "/etc/passwd");
+        let wanted = |path: &Path| path != Path::new("evals");
+        let staged = stage_some(&trees.from, &trees.into, &StageLimits::default(), &wanted);
+        assert_eq!(staged.unwrap(), Staged { entries: 1, bytes: 1 });
+        assert!(!trees.into.join("evals").exists());
     }
 
     #[test]

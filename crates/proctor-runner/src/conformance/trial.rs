@@ -195,13 +195,10 @@ impl Trial<'_> {
         // The agent runs in the workspace, so a path relative to the project would mislead it.
         let script = absolute_utf8(self.entry.directory.join(SCRIPT_NAME)).map_err(error)?;
         let request = SessionRequest {
-            prompt: &self.fixture.prompt,
-            workspace: room.workspace(),
             max_turns: self.fixture.bounds.max_turns,
             max_budget_usd: draft.max_budget_usd(),
-            model: None,
             script: script.is_file().then_some(script.as_path()),
-            proctor: settings.proctor,
+            ..SessionRequest::new(&self.fixture.prompt, room.workspace(), settings.proctor)
         };
         let env = session::environment(settings.env, room);
         let surroundings = Surroundings {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use proctor_model::eval::protocol::{Arm, PROTOCOL_VERSION, Response};
+use serde::de::DeserializeOwned;
 
 use super::runner::Call;
 
@@ -100,6 +101,11 @@ pub enum AnswerError {
 
 /// Reads the answer that stands in `bytes`, all of them.
 pub fn read(bytes: &[u8]) -> Result<Response, AnswerError> {
+    parse(bytes)
+}
+
+/// Reads the document that stands in `bytes`, all of them.
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, AnswerError> {
     if bytes.len() > MAX_ANSWER_BYTES {
         return Err(AnswerError::TooLong);
     }

@@ -6,6 +6,28 @@ use std::collections::BTreeMap;
 pub(super) const COMMAND_VARIABLES: &[&str] =
     &["PATH", "HOME", "TMPDIR", "TMP", "TEMP", "TZ", "LANG", "LANGUAGE", "LC_*", "CI"];
 
+/// What Claude Code gets: its own credentials, and none of clouds and forges.
+pub(super) const CLAUDE_VARIABLES: &[&str] = &[
+    "PATH",
+    "USER",
+    "HOME",
+    "TMPDIR",
+    "TZ",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "CLAUDE_CONFIG_DIR",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_MODEL",
+    "ANTHROPIC_SMALL_FAST_MODEL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+];
+
 /// The variables of `env` that `names` lists. A name that ends in `*` means all that begin so.
 pub(super) fn scrubbed(env: &BTreeMap<String, String>, names: &[&str]) -> BTreeMap<String, String> {
     let listed = |variable: &str| {

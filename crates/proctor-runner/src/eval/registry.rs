@@ -2,14 +2,20 @@
 
 use proctor_model::nearest;
 
-use super::command;
 use super::runner::Runner;
+use super::{command, plugin_eval};
 
 /// What the user says about runners.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// `--harness`.
+    pub harness: String,
     /// `--runner-command`.
     pub command: Option<String>,
+    /// `--claude-bin`.
+    pub claude_bin: Option<String>,
+    /// `--judge-model`.
+    pub judge_model: Option<String>,
     /// `--runner-arg`.
     pub args: Vec<String>,
     /// `--runs`; `None` leaves it to the runner.
@@ -19,7 +25,8 @@ pub struct Options {
 type Build = fn(&Options) -> Result<Box<dyn Runner>, String>;
 
 /// Every runner of cases, in the order in which they are listed to people.
-const RUNNERS: &[(&str, Build)] = &[(command::NAME, command::build)];
+const RUNNERS: &[(&str, Build)] =
+    &[(command::NAME, command::build), (plugin_eval::NAME, plugin_eval::build)];
 
 /// Why there is no runner.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use proctor_grade::eval::{ArmResult, Rates};
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{
-    Arm, Mode, PROTOCOL_VERSION, Request, RequestCase, Response, SkillRef,
+    Arm, CaseResult, Mode, PROTOCOL_VERSION, Request, RequestCase, Response, SkillRef,
 };
 use proctor_redact::Redactor;
 use proctor_sandbox::{Cancel, Launcher, Rooms};
@@ -105,6 +105,21 @@ impl Call<'_> {
             max_cost_usd: self.max_cost_usd,
             cases: self.cases.iter().map(RequestCase::from).collect(),
         }
+    }
+
+    /// The results of a case that the runner cannot run.
+    pub(super) fn skipped(
+        &self,
+        case: &ExpandedCase,
+        reason: &str,
+    ) -> impl Iterator<Item = CaseResult> {
+        self.arms().iter().map(|arm| CaseResult {
+            case: case.id.clone(),
+            arm: arm.as_str().to_owned(),
+            skipped: Some(true),
+            reason: Some(reason.to_owned()),
+            ..CaseResult::default()
+        })
     }
 
     /// The arms in which its cases are run.
@@ -210,6 +225,37 @@ pub enum CallError {
         error: AnswerError,
         /// Its last words on standard error.
         said: String,
+    },
+    /// It ended, and left no result where it should.
+    #[error("the runner exited with code {code} and left no result{}", last_words(.said))]
+    NoResult {
+        /// The code.
+        code: i32,
+        /// Its last words on standard error.
+        said: String,
+    },
+    /// It stopped at the budget. What it had done is a chance selection of the runs.
+    #[error(
+        "the runner stopped at its budget of ${usd} before every case was run, and what it had done \
+         does not count; raise `--max-cost`"
+    )]
+    OverBudget {
+        /// The budget.
+        usd: f64,
+    },
+    /// It stopped early. What it had done is a chance selection of the runs.
+    #[error(
+        "the runner stopped before every case was run, and what it had done does not count: {reason}"
+    )]
+    Partial {
+        /// Why, in its words.
+        reason: String,
+    },
+    /// The skill took no part, so that nothing was measured.
+    #[error("the skill was not loaded, so that nothing was measured: {problem}")]
+    NotLoaded {
+        /// Why, in the words of the harness.
+        problem: String,
     },
     /// The machine is at fault.
     #[error("{0}")]
