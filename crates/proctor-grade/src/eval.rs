@@ -6,6 +6,7 @@
 //! are run by whoever calls, before it asks for a judgement.
 
 mod assertion;
+mod calibrate;
 mod case;
 mod estimate;
 mod files;
@@ -18,6 +19,7 @@ mod tokens;
 mod vote;
 
 pub use assertion::{Evidence, Files, failures};
+pub use calibrate::{CalibrationFilter, calibrate};
 pub use case::{CaseUsage, case_report};
 pub use estimate::{
     CaseLoad, RunPlan, estimate_activation, estimate_cases, estimate_record, listing_tokens, total,

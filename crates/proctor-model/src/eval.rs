@@ -4,9 +4,11 @@
 //! results and runners work unchanged: key order, omission of empty values and number texts
 //! matter, because records are signed over them. Write these documents with [`crate::json::go`].
 
+pub mod calibration;
 pub mod case;
 pub mod estimate;
 pub mod lint;
+pub mod listing;
 pub mod protocol;
 pub mod re2;
 pub mod record;
@@ -15,6 +17,7 @@ pub mod report;
 pub use case::{Assertion, Case, Criteria, ExpandedCase, FixtureFile, Place, Rubric, RubricItem};
 pub use estimate::{Estimate, EstimateParams, EstimateRecord};
 pub use lint::{Finding, LintReport, LintSeverity, Rule};
+pub use listing::{ListedResult, ListedSkill, Listing, ResultState};
 pub use record::{ActivationRecord, PassMark, Score, SkillRecord, StolenBy, Store};
 pub use report::{CaseReport, CaseStatus, EvalReport, Problem, SkillReport, SkillStatus};
 
