@@ -53,6 +53,13 @@ pub struct Options {
     pub temporary: PathBuf,
 }
 
+impl Options {
+    /// Whether the report is of one run, which was named by itself and is compared with nothing.
+    pub fn stands_alone(&self, inputs: &Inputs) -> bool {
+        inputs.is_single() && !self.self_test && self.labels.is_none()
+    }
+}
+
 /// A scored set of runs.
 #[derive(Debug)]
 pub struct Scored {
@@ -87,7 +94,7 @@ pub fn score(
     options: &Options,
     render: &Render<'_>,
 ) -> Result<Scored, ScoreError> {
-    let single = inputs.is_single();
+    let single = options.stands_alone(&inputs);
     let skipped = inputs.skipped();
     let ids = Turns::new(Duplicates::default());
     let written = Turns::new(Written {

@@ -351,7 +351,7 @@ fn word_mode_takes_whole_words() {
     let run = score(&context, &["run.json"]);
     assert_eq!((run.code, &report(&run)["notes"]), (1, &json!(["only_inside_word"])));
     let run = score(&context, &["run.json", "--boundary", "word"]);
-    assert_eq!((run.code, &report(&run)["notes"]), (0, &json!([])));
+    assert_eq!((run.code, &report(&run)["notes"]), (0, &json!(["boundary_word"])));
 }
 
 #[test]
@@ -373,6 +373,32 @@ fn adapters_are_listed_and_read_payloads() {
     let run = score(&context, &["run.json", "--adapter", "transcript"]);
     assert_eq!((run.code, &report(&run)["adapter"]), (0, &json!("transcript")));
     assert_eq!(score(&context, &["run.json"]).code, 3);
+
+    let row = |text: &str, at: &str| json!({"memory": text, "created_at": at});
+    let rows = json!([row("Lisbon", "2026-06-20"), row("Porto", "2026-01-02")]);
+    let mut retrieved: Value = serde_json::from_str(SAMPLE).unwrap();
+    retrieved.as_object_mut().unwrap().remove("actual");
+    retrieved["payload"] = rows;
+    retrieved["fixture"]["expected"] = json!({"order": ["Porto", "Lisbon"]});
+    context.write("run.json", retrieved.to_string());
+    assert_eq!(score(&context, &["run.json", "--adapter", "mem0"]).code, 1);
+    let run = score(&context, &["run.json", "--adapter", "mem0", "--order-by", "created_at"]);
+    assert_eq!((run.code, &report(&run)["notes"]), (0, &json!(["order_by:created_at"])));
+    assert_eq!(report(&run)["subject"], "retrieval");
+}
+
+/// With labels and in a self-test even one run is a set.
+#[test]
+fn one_run_can_be_a_set() {
+    let context = context();
+    context.write("run.json", SAMPLE);
+    context.write("labels.csv", "run.json,fail\n");
+    let run = report(&score(&context, &["run.json", "--labels", "labels.csv", "--self-test"]));
+    assert_eq!(run["runs"][0]["path"], "run.json");
+    assert_eq!(
+        (&run["selfTest"]["asIntended"], &run["agreement"]["unused"]),
+        (&json!(1), &json!(0))
+    );
 }
 
 #[test]

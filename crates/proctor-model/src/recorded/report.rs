@@ -203,6 +203,10 @@ pub mod note {
     pub const DIFFERS_ONLY_BY_NORMALISATION: &str = "differs_only_by_normalisation";
     /// The verdict rests on a value that was found only inside a longer word.
     pub const ONLY_INSIDE_WORD: &str = "only_inside_word";
+    /// Values were looked for as whole words, and not anywhere.
+    pub const BOUNDARY_WORD: &str = "boundary_word";
+    /// Begins the note that names the field by which an adapter sorted `order`.
+    pub const ORDER_BY: &str = "order_by:";
     /// The answer is there and blank, so that what is absent from it proves nothing.
     pub const BLANK_ANSWER: &str = "blank_answer";
     /// An earlier run of the same report has the same fixture id and other content.

@@ -66,7 +66,8 @@ pub(super) fn run(report: &RunReport<'_>, out: &mut Vec<u8>) {
     let fixture = report.fixture.unwrap_or_default();
     let names = [fixture.id, report.path.as_deref()];
     let names: Vec<String> = names.into_iter().flatten().map(code).collect();
-    let name = if names.is_empty() { "run without a readable id".to_owned() } else { names.join(" in ") };
+    let name =
+        if names.is_empty() { "run without a readable id".to_owned() } else { names.join(" in ") };
     let mut text = format!("- **{}** {name}\n", report.verdict);
     // Writing to a string cannot fail.
     if let Outcome::NotAsIntended(intended) = outcome {

@@ -124,6 +124,7 @@ pub(super) fn explained(name: &str) -> String {
         note::ONLY_INSIDE_WORD => {
             "the verdict rests on a value inside a longer word; `--boundary word` ignores those"
         }
+        note::BOUNDARY_WORD => "values count only as whole words",
         note::BLANK_ANSWER => "the answer is blank; what is not in it proves nothing",
         note::DUPLICATE_ID => "an earlier run has the same fixture id and other content",
         other => return line_of(other),

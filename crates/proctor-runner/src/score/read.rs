@@ -1,12 +1,13 @@
 //! One run, from bytes to its report.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proctor_formats::fixture_run::adapters::Adapted;
 use proctor_formats::fixture_run::{ActualSource, Document};
 use proctor_grade::recorded::{Graded, contradictions, grade};
 use proctor_model::recorded::EVALUATOR_VERSION;
-use proctor_model::recorded::report::{FixtureEcho, Reason, RunReport, Subject, Verdict};
+use proctor_model::recorded::report::{FixtureEcho, Reason, RunReport, Subject, Verdict, note};
 use proctor_model::recorded::run::{ContractVersion, Violation};
 
 use super::Options;
@@ -108,7 +109,11 @@ fn fill<'d>(
             match grade(&run, options.boundary) {
                 Ok(Graded { verdict, reason, checks, notes }) if made.violations.is_empty() => {
                     let adapted = made.adapted.iter().flat_map(|adapted| &adapted.notes);
-                    report.notes = adapted.cloned().chain(notes).collect();
+                    let order_by = options
+                        .order_by
+                        .iter()
+                        .map(|field| Cow::Owned(format!("{}{field}", note::ORDER_BY)));
+                    report.notes = order_by.chain(adapted.cloned()).chain(notes).collect();
                     (report.verdict, report.reason, report.checks) = (verdict, reason, checks);
                 }
                 graded => report.violations = graded.err().unwrap_or_default(),

@@ -2,13 +2,11 @@
 
 mod import;
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use proctor_formats::fixture_run::{self, adapters};
@@ -18,7 +16,6 @@ use proctor_report::score as report;
 use proctor_report::score::Renderer;
 use proctor_runner::score::{Inputs, Labels, Options, Scored, score};
 
-use crate::args::Cli;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -117,13 +114,6 @@ fn adapter_names() -> PossibleValuesParser {
     PossibleValuesParser::new(adapters::ADAPTERS.iter().map(|adapter| adapter.name))
 }
 
-/// Whether these arguments of the process are meant for this command, as far as one can tell from
-/// arguments that are wrong.
-pub(crate) fn is_meant(args: &[OsString]) -> bool {
-    let matches = Cli::command().ignore_errors(true).try_get_matches_from(args);
-    matches.is_ok_and(|matches| matches.subcommand_name() == Some("score"))
-}
-
 pub(crate) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandError> {
     let done = match &args.command {
         Some(Command::Import(args)) => import::run(args, context),
@@ -141,7 +131,7 @@ fn run_score(args: &Args, context: &Context) -> Result<ExitCode, CommandError> {
     for complaint in inputs.complaints() {
         context.printer.error(complaint, &[]);
     }
-    let single = inputs.is_single() && !args.self_test && args.labels.is_none();
+    let single = options.stands_alone(&inputs);
     let renderer = Renderer { format: format(args), single, styles: context.printer.styles() };
     let scored = score(inputs, &mut io::stdin().lock(), &options, &|run, out| {
         renderer.run(run, out);
