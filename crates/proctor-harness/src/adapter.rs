@@ -18,6 +18,21 @@ pub trait Adapter: Sync {
     /// `None` when it reads none.
     fn corpus_harness(&self) -> Option<&'static str>;
 
+    /// The folder of a project in which the program finds skills, one folder each.
+    fn skills_folder(&self) -> &'static str;
+
+    /// Whether `prompt` itself loads the skill: the program then puts its text in, and its stream
+    /// shows nothing of that.
+    fn prompt_loads(&self, prompt: &str, skill: &str) -> bool;
+
+    /// Names of the variables that carry the program's credentials and settings; one that ends in
+    /// `*` means all that begin so.
+    fn variables(&self) -> &'static [&'static str];
+
+    /// The folder of the program's own files: the variable that names it, and where it lies below
+    /// the home directory when that is not set. `None` when the program keeps nothing.
+    fn own_folder(&self) -> Option<OwnFolder>;
+
     /// Which limits the program itself keeps.
     fn enforces(&self) -> Enforces;
 
@@ -38,6 +53,15 @@ pub trait Adapter: Sync {
         env: &dyn Fn(&str) -> Option<String>,
         file_exists: &dyn Fn(&Path) -> bool,
     ) -> Credentials;
+}
+
+/// The folder of an agent program's own files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnFolder {
+    /// The variable that names it.
+    pub variable: &'static str,
+    /// Where it lies below the home directory otherwise.
+    pub default: &'static str,
 }
 
 /// Limits that an agent program keeps by itself when asked to.
@@ -185,10 +209,8 @@ pub(crate) fn place_prompt(
 
 /// The file in which a program keeps the credentials of somebody who logged in.
 pub(crate) struct CredentialFile {
-    /// The variable that names the program's folder.
-    pub(crate) variable: &'static str,
-    /// The folder below the home directory when that is not set.
-    pub(crate) folder: &'static str,
+    /// The program's folder.
+    pub(crate) folder: OwnFolder,
     /// The file in it.
     pub(crate) name: &'static str,
 }
@@ -201,7 +223,7 @@ pub(crate) fn look_for(
     file_exists: &dyn Fn(&Path) -> bool,
 ) -> Credentials {
     let set = |name: &str| env(name).filter(|value| !value.is_empty());
-    let CredentialFile { variable, folder, name } = file;
+    let CredentialFile { folder: OwnFolder { variable, default: folder }, name } = file;
     let (shown, folder) = match set(variable) {
         Some(folder) => (format!("${variable}"), Some(PathBuf::from(folder))),
         None => (format!("~/{folder}"), set("HOME").map(|home| Path::new(&home).join(folder))),
@@ -219,8 +241,10 @@ pub(crate) fn look_for(
 mod tests {
     use super::*;
 
-    const FILE: CredentialFile =
-        CredentialFile { variable: "AGENT_HOME", folder: ".agent", name: "auth.json" };
+    const FILE: CredentialFile = CredentialFile {
+        folder: OwnFolder { variable: "AGENT_HOME", default: ".agent" },
+        name: "auth.json",
+    };
 
     #[test]
     fn short_prompts_are_arguments_after_a_double_dash() {

@@ -6,8 +6,8 @@ mod lines;
 use std::path::Path;
 
 use crate::adapter::{
-    Adapter, CredentialFile, Credentials, Enforces, SessionCommand, SessionRequest, StreamParser,
-    Unavailable, look_for, place_prompt,
+    Adapter, CredentialFile, Credentials, Enforces, OwnFolder, SessionCommand, SessionRequest,
+    StreamParser, Unavailable, look_for, place_prompt,
 };
 use crate::stream::JsonLines;
 
@@ -48,8 +48,21 @@ const CREDENTIAL_VARIABLES: &[&str] = &[
     "CLAUDE_CODE_USE_FOUNDRY",
 ];
 
+const OWN_FOLDER: OwnFolder = OwnFolder { variable: "CLAUDE_CONFIG_DIR", default: ".claude" };
+
 const CREDENTIAL_FILE: CredentialFile =
-    CredentialFile { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", name: ".credentials.json" };
+    CredentialFile { folder: OWN_FOLDER, name: ".credentials.json" };
+
+/// Credentials, and who provides the model. What tells the program that it runs inside another one
+/// is not among them.
+const VARIABLES: &[&str] = &[
+    "ANTHROPIC_*",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "CLAUDE_CODE_USE_FOUNDRY",
+];
 
 impl Adapter for Claude {
     fn id(&self) -> &'static str {
@@ -58,6 +71,25 @@ impl Adapter for Claude {
 
     fn corpus_harness(&self) -> Option<&'static str> {
         Some("claude")
+    }
+
+    fn skills_folder(&self) -> &'static str {
+        ".claude/skills"
+    }
+
+    /// As `/skill` or `/plugin:skill` at the beginning.
+    fn prompt_loads(&self, prompt: &str, skill: &str) -> bool {
+        let word = prompt.split_whitespace().next().unwrap_or_default();
+        let command = word.strip_prefix('/');
+        command.is_some_and(|name| name.rsplit(':').next() == Some(skill))
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        VARIABLES
+    }
+
+    fn own_folder(&self) -> Option<OwnFolder> {
+        Some(OWN_FOLDER)
     }
 
     fn enforces(&self) -> Enforces {
@@ -130,6 +162,16 @@ mod tests {
         let command = Claude.command(&named).unwrap();
         assert_eq!(command.program, "/opt/claude");
         assert!(command.args.join(" ").ends_with("acceptEdits --allowedTools Bash(ls:*) -- x"));
+    }
+
+    #[test]
+    fn a_slash_command_loads_its_skill() {
+        for prompt in ["/greet", " /greet Bob", "/plugin:greet\nBob"] {
+            assert!(Claude.prompt_loads(prompt, "greet"), "{prompt:?}");
+        }
+        for prompt in ["greet", "say /greet", "/greeting", "/greet:other", "", "$greet"] {
+            assert!(!Claude.prompt_loads(prompt, "greet"), "{prompt:?}");
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@ mod lines;
 use std::path::Path;
 
 use crate::adapter::{
-    Adapter, CredentialFile, Credentials, Enforces, SessionCommand, SessionRequest, StreamParser,
-    Unavailable, look_for, place_prompt,
+    Adapter, CredentialFile, Credentials, Enforces, OwnFolder, SessionCommand, SessionRequest,
+    StreamParser, Unavailable, look_for, place_prompt,
 };
 use crate::stream::JsonLines;
 
@@ -36,8 +36,11 @@ const BASE_ARGS: &[&str] = &[
 
 const CREDENTIAL_VARIABLES: &[&str] = &["CODEX_API_KEY", "OPENAI_API_KEY"];
 
-const CREDENTIAL_FILE: CredentialFile =
-    CredentialFile { variable: "CODEX_HOME", folder: ".codex", name: "auth.json" };
+const OWN_FOLDER: OwnFolder = OwnFolder { variable: "CODEX_HOME", default: ".codex" };
+
+const CREDENTIAL_FILE: CredentialFile = CredentialFile { folder: OWN_FOLDER, name: "auth.json" };
+
+const VARIABLES: &[&str] = &["CODEX_HOME", "CODEX_API_KEY", "OPENAI_*"];
 
 impl Adapter for Codex {
     fn id(&self) -> &'static str {
@@ -46,6 +49,28 @@ impl Adapter for Codex {
 
     fn corpus_harness(&self) -> Option<&'static str> {
         Some("codex")
+    }
+
+    fn skills_folder(&self) -> &'static str {
+        ".agents/skills"
+    }
+
+    /// As `$skill` anywhere.
+    fn prompt_loads(&self, prompt: &str, skill: &str) -> bool {
+        let part_of_name = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        let mut mentions = prompt.split('$').skip(1);
+        mentions.any(|rest| {
+            let after = rest.strip_prefix(skill);
+            after.is_some_and(|after| !after.starts_with(part_of_name))
+        })
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        VARIABLES
+    }
+
+    fn own_folder(&self) -> Option<OwnFolder> {
+        Some(OWN_FOLDER)
     }
 
     /// The program has no option for either limit.
@@ -110,6 +135,16 @@ mod tests {
         let command = Codex.command(&request).unwrap();
         assert!(command.args.ends_with(&["--model=-odd".to_owned(), "-".to_owned()]));
         assert_eq!(command.stdin.map(|bytes| bytes.len()), Some(200_000));
+    }
+
+    #[test]
+    fn a_mention_loads_its_skill() {
+        for prompt in ["$greet", "use $greet, please", "$a $greet"] {
+            assert!(Codex.prompt_loads(prompt, "greet"), "{prompt:?}");
+        }
+        for prompt in ["greet", "/greet", "$greeting", "$greet-2", "$", ""] {
+            assert!(!Codex.prompt_loads(prompt, "greet"), "{prompt:?}");
+        }
     }
 
     #[test]

@@ -23,8 +23,8 @@ mod stream;
 mod tools;
 
 pub use adapter::{
-    Adapter, Credentials, Enforces, ExitKind, MAX_ARGUMENT_BYTES, SessionCommand, SessionEnd,
-    SessionRequest, SessionSummary, StreamParser, Unavailable,
+    Adapter, Credentials, Enforces, ExitKind, MAX_ARGUMENT_BYTES, OwnFolder, SessionCommand,
+    SessionEnd, SessionRequest, SessionSummary, StreamParser, Unavailable,
 };
 pub use claude::CLAUDE_ENVIRONMENT;
 pub use lines::MAX_LINE_BYTES;

@@ -9,8 +9,8 @@ use proctor_model::{EventKind, Outcome, OutcomeClass, Usage};
 use serde_json::Value;
 
 use crate::adapter::{
-    Adapter, Credentials, Enforces, SessionCommand, SessionRequest, SessionSummary, StreamParser,
-    Unavailable, place_prompt,
+    Adapter, Credentials, Enforces, OwnFolder, SessionCommand, SessionRequest, SessionSummary,
+    StreamParser, Unavailable, place_prompt,
 };
 use crate::conclude::conclude;
 use crate::json::{self, Object};
@@ -29,6 +29,22 @@ impl Adapter for Scripted {
     }
 
     fn corpus_harness(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn skills_folder(&self) -> &'static str {
+        ".agents/skills"
+    }
+
+    fn prompt_loads(&self, _prompt: &str, _skill: &str) -> bool {
+        false
+    }
+
+    fn variables(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn own_folder(&self) -> Option<OwnFolder> {
         None
     }
 
