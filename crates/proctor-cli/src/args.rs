@@ -1,6 +1,8 @@
 //! The top of the command line.
 
-use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+
+use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use proctor_model::ExitCode;
 
 use crate::commands;
@@ -25,6 +27,9 @@ enum Command {
     /// Test whether installed guidance arrives and leaves the right files.
     #[command(subcommand, visible_alias = "ai")]
     Conformance(commands::conformance::Command),
+    /// Evaluate skills: whether they fire when they should, and whether they help.
+    #[command(subcommand)]
+    Eval(commands::eval::Command),
     /// Score recorded runs of memory systems.
     Score(commands::score::Args),
     /// Look at what an agent session did.
@@ -40,11 +45,23 @@ impl Cli {
     pub(crate) fn run(self, context: &mut Context) -> Result<ExitCode, CommandError> {
         match self.command {
             Command::Conformance(command) => command.run(context),
+            Command::Eval(command) => command.run(context),
             Command::Score(args) => commands::score::run(&args, context),
             Command::Transcript(command) => command.run(context),
             Command::Demo(args) => commands::demo::run(&args, context),
             Command::Completions(args) => commands::completions::run(&args, context),
         }
+    }
+}
+
+/// The exit code of wrong usage, which is that of the command for which the arguments are meant, as
+/// far as one can tell from arguments that are wrong.
+pub(crate) fn usage_code(args: &[OsString]) -> ExitCode {
+    let matches = Cli::command().ignore_errors(true).try_get_matches_from(args);
+    match matches.as_ref().ok().and_then(clap::ArgMatches::subcommand_name) {
+        Some("eval") => commands::eval::COULD_NOT_RUN,
+        Some("score") => commands::score::USAGE,
+        _ => ExitCode::USAGE,
     }
 }
 

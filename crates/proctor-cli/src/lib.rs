@@ -19,7 +19,7 @@ use clap::{CommandFactory, Parser};
 use proctor_model::ExitCode as Code;
 use proctor_sandbox::launcher;
 
-use crate::args::Cli;
+use crate::args::{Cli, usage_code};
 use crate::context::Context;
 use crate::printer::Printer;
 
@@ -46,15 +46,16 @@ pub fn main() -> ExitCode {
             // Nothing can be done when even this cannot be printed.
             let _ = error.print();
             let code = match error.use_stderr() {
-                true if commands::score::is_meant(&args) => commands::score::USAGE,
-                true => Code::USAGE,
+                true => usage_code(&args),
                 false => Code::SUCCESS,
             };
             return ExitCode::from(code.0);
         }
     };
     let printer = Printer::new(cli.color);
-    let code = match Context::from_process(printer).and_then(|mut context| cli.run(&mut context)) {
+    let context =
+        Context::from_process(printer).map_err(|error| error.with_code(usage_code(&args)));
+    let code = match context.and_then(|mut context| cli.run(&mut context)) {
         Ok(code) => code,
         Err(error) => error.report(printer),
     };

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use proctor_model::eval::SkillStatus;
 use proctor_runner::conformance::{Event, Progress, TrialPhase};
+use proctor_runner::eval::{self, SkillRun, Told};
+
+use crate::printer::Printer;
 
 /// One line that says how far a conformance run is.
 pub(crate) struct ConformanceProgress {
@@ -15,12 +19,7 @@ pub(crate) struct ConformanceProgress {
 
 impl ConformanceProgress {
     pub(crate) fn new() -> Self {
-        let bar = ProgressBar::no_length();
-        bar.set_style(
-            ProgressStyle::with_template("{spinner} {pos}/{len} [{elapsed}] {msg}")
-                .unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
-        Self { bar, running: BTreeMap::new() }
+        Self { bar: bar(), running: BTreeMap::new() }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
@@ -49,4 +48,57 @@ impl ConformanceProgress {
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// One line that says how far a run of skill evals is, and what runners say above it.
+pub(crate) struct EvalProgress {
+    bar: ProgressBar,
+    printer: Printer,
+}
+
+impl EvalProgress {
+    /// For a run of so many skills.
+    pub(crate) fn new(skills: usize, printer: Printer) -> Self {
+        let bar = bar();
+        bar.set_length(skills as u64);
+        if skills > 0 {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Self { bar, printer }
+    }
+
+    pub(crate) fn show(&self, event: eval::Event<'_>) {
+        match event {
+            eval::Event::Started { skill, cases } => {
+                self.bar.set_message(format!("{skill}: {cases} cases"));
+            }
+            eval::Event::Told { told: Told::Stderr(line), .. } => {
+                self.bar.suspend(|| self.printer.note(&line));
+            }
+            eval::Event::Told { skill, told: Told::Session { case, arm, run } } => {
+                let arm = arm.as_str();
+                self.bar.set_message(format!("{skill}: {case}, {arm} the skill, run {run}"));
+            }
+            eval::Event::Told { told: Told::SessionEnded { .. }, .. } => {}
+        }
+    }
+
+    pub(crate) fn finished(&self, run: &SkillRun) {
+        if run.report.status == SkillStatus::Ran || run.report.status == SkillStatus::Error {
+            self.bar.inc(1);
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::no_length();
+    bar.set_style(
+        ProgressStyle::with_template("{spinner} {pos}/{len} [{elapsed}] {msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    bar
 }

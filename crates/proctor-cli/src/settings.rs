@@ -2,6 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::error::CommandError;
 
@@ -14,6 +15,12 @@ const FILE_NAME: &str = "proctor.toml";
 pub(crate) struct Settings {
     #[serde(default)]
     conformance: Conformance,
+    /// Of skill evals, which read it themselves.
+    #[serde(default, rename = "lint")]
+    _lint: IgnoredAny,
+    /// The same.
+    #[serde(default, rename = "plugin")]
+    _plugin: IgnoredAny,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -57,7 +64,8 @@ mod tests {
 
     #[test]
     fn the_file_may_be_missing() {
-        let settings = load("[conformance]\nsource = \"../AI\"\n").unwrap();
+        let settings =
+            load("[conformance]\nsource = \"../AI\"\n[lint.evals]\nrequire = true\n").unwrap();
         assert_eq!(settings.conformance_source(), Some("../AI".into()));
         let none = Settings::load("/nonexistent".into()).unwrap();
         assert_eq!(none.conformance_source(), None);

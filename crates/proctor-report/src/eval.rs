@@ -6,8 +6,10 @@
 mod annotations;
 mod junit;
 mod lint;
+mod listing;
 mod markdown;
 mod sarif;
+mod table;
 mod text;
 mod words;
 
@@ -20,9 +22,10 @@ use serde_json::Value;
 pub use annotations::{lint_annotations, run_annotations};
 pub use junit::run_junit;
 pub use lint::{lint_json, lint_schema, lint_text};
+pub use listing::{listing_json, listing_text};
 pub use markdown::run_markdown;
 pub use sarif::lint_sarif;
-pub use text::run_text;
+pub use text::{run_summary, run_text};
 
 use crate::inert_json;
 

@@ -1,7 +1,8 @@
 use proctor_model::Location;
 use proctor_model::eval::{
-    CaseReport, CaseStatus, Estimate, EstimateRecord, Finding, LintReport, LintSeverity, Problem,
-    Rule, Score, SkillReport, SkillStatus,
+    CaseReport, CaseStatus, Estimate, EstimateRecord, Finding, LintReport, LintSeverity,
+    ListedResult, ListedSkill, Listing, Problem, ResultState, Rule, Score, SkillReport,
+    SkillStatus,
 };
 use serde_json::Value;
 
@@ -399,6 +400,39 @@ fn sarif_has_what_the_standard_asks_for() {
     let empty = LintReport::new(0, Vec::new(), LintSeverity::Error);
     let log: Value = serde_json::from_str(&lint_sarif(&empty, "1.2.3")).unwrap();
     assert_eq!(log["runs"][0]["results"], serde_json::json!([]));
+}
+
+#[test]
+fn a_listing_in_both_formats() {
+    let skill = |id: &str, result| ListedSkill {
+        id: id.to_owned(),
+        domain: None,
+        path: format!(".ai-rulez/skills/{id}"),
+        cases: 2,
+        near_misses: 1,
+        problems: 0,
+        tags: vec!["smoke".to_owned()],
+        result,
+    };
+    let states =
+        [ResultState::Passing, ResultState::Failing, ResultState::Stale, ResultState::Unverified];
+    let mut skills: Vec<ListedSkill> = states
+        .into_iter()
+        .map(|state| skill(state.as_str(), Some(ListedResult { state, pass_rate: 0.5 })))
+        .collect();
+    skills.push(ListedSkill { domain: Some("d".to_owned()), ..skill(HOSTILE, None) });
+    let listing = Listing { schema_version: 1, skills };
+    insta::assert_snapshot!("listing_text", listing_text(&listing, &Styles::plain()));
+    insta::assert_snapshot!("listing_json", listing_json(&listing));
+    let none = Listing { schema_version: 1, skills: Vec::new() };
+    assert_eq!(listing_text(&none, &Styles::plain()), "no skills\n");
+}
+
+#[test]
+fn one_line_says_how_it_ended() {
+    assert_eq!(run_summary(&example()), "1 skill: 1 failing; cost $0.0430; verdict: failed");
+    let nothing = EvalReport { skills: Vec::new(), failed: false, cost_usd: 0.0, ..example() };
+    assert_eq!(run_summary(&nothing), "0 skills: nothing to run; verdict: nothing was evaluated");
 }
 
 /// The published schema of the report: what other readers of it rely on.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use proctor_model::eval::{CaseReport, CaseStatus, EvalReport, SkillReport, SkillStatus};
 
+use super::table::Table;
 use super::words;
 use crate::Styles;
 
@@ -33,7 +34,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn line(&mut self, line: &str) {
         // Writing to a string cannot fail.
-        let _ = writeln!(self.text, "{}", line.trim_end());
+        let _ = writeln!(self.text, "{line}");
     }
 
     fn head(&mut self, report: &EvalReport) {
@@ -56,44 +57,18 @@ impl Page<'_> {
     }
 
     fn table(&mut self, report: &EvalReport) {
-        let skills = || report.skills.iter().filter(|skill| words::is_listed(skill));
-        let row = |skill: &SkillReport| {
+        let mut table = Table::new(HEADINGS, 2);
+        for skill in report.skills.iter().filter(|skill| words::is_listed(skill)) {
             let [cases, pass, precision, recall, ablation, tokens, cost] = words::figures(skill);
             let id = words::line(&skill.id);
             let status = words::status(skill);
-            [id, status, cases, pass, precision, recall, ablation, tokens, cost]
-        };
-        let rows: Vec<[String; 9]> = skills().map(row).collect();
-        if rows.is_empty() {
-            return;
+            let cells = [id, status, cases, pass, precision, recall, ablation, tokens, cost];
+            table.row(cells, style(skill, self.styles));
         }
-        let mut widths = HEADINGS.map(str::len);
-        for row in &rows {
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
+        if !table.is_empty() {
+            self.text.push('\n');
+            table.write(self.styles.quiet, &mut self.text);
         }
-        self.line("");
-        self.row(HEADINGS.map(str::to_owned), widths, self.styles.quiet);
-        for (skill, row) in skills().zip(rows) {
-            self.row(row, widths, style(skill, self.styles));
-        }
-    }
-
-    /// Words stand left, figures right. `state` is the style of the second column.
-    fn row(&mut self, cells: [String; 9], widths: [usize; 9], state: Style) {
-        let mut line = String::new();
-        for (index, (cell, width)) in cells.into_iter().zip(widths).enumerate() {
-            let gap = if index == 0 { "" } else { "  " };
-            let cell = match index {
-                0 => format!("{cell:<width$}"),
-                1 => styled(&format!("{cell:<width$}"), state),
-                _ => format!("{cell:>width$}"),
-            };
-            line.push_str(gap);
-            line.push_str(&cell);
-        }
-        self.line(&line);
     }
 
     fn details(&mut self, skill: &SkillReport) {
@@ -154,34 +129,8 @@ impl Page<'_> {
     }
 
     fn foot(&mut self, report: &EvalReport) {
-        let count = |wanted: &dyn Fn(&SkillReport) -> bool| {
-            report.skills.iter().filter(|skill| wanted(skill)).count()
-        };
-        let is = |status: SkillStatus| move |skill: &SkillReport| skill.status == status;
-        let parts = [
-            (count(&|skill| skill.passing && !skill.failed()), "passing"),
-            (count(&|skill| skill.failed()), "failing"),
-            (count(&is(SkillStatus::DryRun)), "not run (dry run)"),
-            (count(&is(SkillStatus::SkippedUnchanged)), "unchanged"),
-            (count(&is(SkillStatus::NoCases)), "without cases"),
-        ];
-        let parts: Vec<String> = parts
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
-        let skills = match report.skills.len() {
-            1 => "1 skill".to_owned(),
-            count => format!("{count} skills"),
-        };
-        let parts = if parts.is_empty() { "nothing to run".to_owned() } else { parts.join(", ") };
         self.line("");
-        let cost = if report.dry_run || report.cost_usd == 0.0 {
-            String::new()
-        } else {
-            format!("; cost ${:.4}", report.cost_usd)
-        };
-        self.line(&format!("{skills}: {parts}{cost}"));
+        self.line(&counts(report));
         if let Some(grader) = &report.grader {
             let grader = words::line(grader);
             self.line(&format!("graded by {grader}, ${:.4} of the cost", report.grader_cost_usd));
@@ -189,6 +138,42 @@ impl Page<'_> {
         let (word, style) = verdict(report, self.styles);
         self.line(&format!("verdict: {}", styled(word, style)));
     }
+}
+
+/// The report of a run in one line, without a line feed.
+pub fn run_summary(report: &EvalReport) -> String {
+    format!("{}; verdict: {}", counts(report), verdict(report, &Styles::plain()).0)
+}
+
+/// How many skills came to what, and the cost.
+fn counts(report: &EvalReport) -> String {
+    let count = |wanted: &dyn Fn(&SkillReport) -> bool| {
+        report.skills.iter().filter(|skill| wanted(skill)).count()
+    };
+    let is = |status: SkillStatus| move |skill: &SkillReport| skill.status == status;
+    let parts = [
+        (count(&|skill| skill.passing && !skill.failed()), "passing"),
+        (count(&SkillReport::failed), "failing"),
+        (count(&is(SkillStatus::DryRun)), "not run (dry run)"),
+        (count(&is(SkillStatus::SkippedUnchanged)), "unchanged"),
+        (count(&is(SkillStatus::NoCases)), "without cases"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let skills = match report.skills.len() {
+        1 => "1 skill".to_owned(),
+        count => format!("{count} skills"),
+    };
+    let parts = if parts.is_empty() { "nothing to run".to_owned() } else { parts.join(", ") };
+    let cost = if report.cost_usd == 0.0 {
+        String::new()
+    } else {
+        format!("; cost ${:.4}", report.cost_usd)
+    };
+    format!("{skills}: {parts}{cost}")
 }
 
 /// One word for the exit code, so that the two never disagree.

@@ -1,0 +1,40 @@
+//! `proctor eval`: do skills fire when they should, and do they help?
+
+mod common;
+mod lint;
+mod list;
+mod run;
+
+use proctor_model::ExitCode;
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Everything for which there is no result: wrong usage, wrong settings, a refusal, an interrupt.
+/// 2 says that there is one and that it is bad.
+pub(crate) const COULD_NOT_RUN: ExitCode = ExitCode(1);
+
+/// A skill does not pass, or a finding is bad enough.
+const FAILED: ExitCode = ExitCode(2);
+
+/// The commands under `proctor eval`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// Run the eval cases of skills and score the skills.
+    Run(Box<run::Args>),
+    /// Check case files and recorded results against the rules.
+    Lint(lint::Args),
+    /// List the skills of the project, their cases and their recorded results.
+    List(list::Args),
+}
+
+impl Command {
+    pub(crate) fn run(self, context: &mut Context) -> Result<ExitCode, CommandError> {
+        let done = match self {
+            Self::Run(args) => run::run(&args, context),
+            Self::Lint(args) => lint::run(&args, context),
+            Self::List(args) => list::run(&args, context),
+        };
+        done.map_err(|error| error.with_code(COULD_NOT_RUN))
+    }
+}
