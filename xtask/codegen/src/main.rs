@@ -15,6 +15,7 @@ fn files() -> Vec<(&'static str, String)> {
         ("docs/reference/cli.md", reference::markdown(proctor_cli::command())),
         ("schemas/conformance-fixture.schema.json", json(&proctor_formats::conformance::schema())),
         ("schemas/conformance-report.schema.json", json(&proctor_report::conformance::schema())),
+        ("schemas/eval-case.schema.json", json(&proctor_formats::eval::case_schema())),
         ("schemas/score-report.schema.json", json(&proctor_report::score::schema())),
     ]
 }

@@ -1,9 +1,11 @@
 //! Paths that case files name, and what may be read through them.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use proctor_model::Diagnostic;
 
 use super::MAX_FILE_BYTES;
@@ -57,18 +59,29 @@ fn clean(path: &str) -> Result<String, &'static str> {
 
 /// The bytes of a regular file of at most [`MAX_FILE_BYTES`].
 pub(super) fn read_bounded(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    let (mut file, length) = open(path)?;
-    let mut bytes = Vec::new();
-    if length <= MAX_FILE_BYTES {
-        // One byte more than allowed tells a file that grew.
-        let mut limited = (&mut file).take(MAX_FILE_BYTES + 1);
-        limited.read_to_end(&mut bytes).map_err(|error| inaccessible(path, &error))?;
-    }
-    if length > MAX_FILE_BYTES || bytes.len() as u64 > MAX_FILE_BYTES {
-        let length = length.max(bytes.len() as u64);
-        return Err(Diagnostic::error(format!(
+    let (file, length) = open(path)?;
+    read_open(&file, length).map_err(|error| match error {
+        ReadError::TooLong(length) => Diagnostic::error(format!(
             "is {length} bytes long; the limit is {MAX_FILE_BYTES} bytes (1 MiB)"
-        )));
+        )),
+        ReadError::Io(error) => inaccessible(path, &error),
+    })
+}
+
+enum ReadError {
+    TooLong(u64),
+    Io(io::Error),
+}
+
+fn read_open(file: &fs::File, length: u64) -> Result<Vec<u8>, ReadError> {
+    if length > MAX_FILE_BYTES {
+        return Err(ReadError::TooLong(length));
+    }
+    // One byte more tells the end of the file without another look, and a file that grew.
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(ReadError::Io)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(ReadError::TooLong(bytes.len() as u64));
     }
     Ok(bytes)
 }
@@ -76,20 +89,30 @@ pub(super) fn read_bounded(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 /// An eval folder, as the bound of everything that its case files may read.
 #[derive(Debug)]
 pub(super) struct Bound {
+    folder: PathBuf,
     real: PathBuf,
+    handle: fs::File,
 }
 
 impl Bound {
-    pub(super) fn new(eval_folder: &Path) -> std::io::Result<Self> {
-        Ok(Self { real: fs::canonicalize(eval_folder)? })
+    pub(super) fn new(eval_folder: &Path) -> io::Result<Self> {
+        let handle = fs::OpenOptions::new()
+            .read(true)
+            .custom_flags(OFlag::O_DIRECTORY.bits())
+            .open(eval_folder)?;
+        Ok(Self { folder: eval_folder.to_owned(), real: fs::canonicalize(eval_folder)?, handle })
     }
 
     /// Reads `relative`, which is clean, below `folder`. Links are followed and must not leave the
     /// eval folder.
     pub(super) fn read(&self, folder: &Path, relative: &str) -> Result<Vec<u8>, Diagnostic> {
+        if let Some(bytes) = self.read_beneath(folder, relative) {
+            return Ok(bytes);
+        }
+        // Not so simple: an absolute link, an old kernel, or a mistake to be named.
         let path = folder.join(relative);
         let real = fs::canonicalize(&path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound if fs::symlink_metadata(&path).is_err() => {
+            io::ErrorKind::NotFound if fs::symlink_metadata(&path).is_err() => {
                 Diagnostic::error("there is no such file beside the case file")
             }
             _ => inaccessible(&path, &error),
@@ -99,6 +122,17 @@ impl Bound {
                 .hint("copy the file into the eval folder"));
         }
         read_bounded(&real)
+    }
+
+    /// The usual case in one look: the kernel itself refuses whatever leaves the eval folder.
+    fn read_beneath(&self, folder: &Path, relative: &str) -> Option<Vec<u8>> {
+        let path = folder.strip_prefix(&self.folder).ok()?.join(relative);
+        let how = OpenHow::new()
+            .flags(OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY)
+            .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS);
+        let file = fs::File::from(openat2(&self.handle, &path, how).ok()?);
+        let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+        read_open(&file, metadata.len()).ok()
     }
 }
 

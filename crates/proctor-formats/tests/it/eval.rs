@@ -288,8 +288,9 @@ fn prompt_files_and_fixtures_stay_in_the_eval_folder() {
     let case = |id: &str, rest: &str| format!("  - {{id: {id}, expect_trigger: true, {rest}}}\n");
     let source = |path: &str| format!("prompt: p, files: [{{path: a, source: {path}}}]");
     let text = format!(
-        "cases:\n{}{}{}{}{}{}{}{}{}",
+        "cases:\n{}{}{}{}{}{}{}{}{}{}",
         case("inside", &source("deep/../ok.txt")),
+        case("absolute", &source("link-absolute")),
         case("linked", &source("link-inside")),
         case("missing", &source("none.txt")),
         case("outside", &source("link-outside")),
@@ -307,6 +308,7 @@ fn prompt_files_and_fixtures_stay_in_the_eval_folder() {
     tree.write(&at("blank.md"), "\n\n");
     tree.write(&at("binary"), b"\xff");
     tree.link(&at("link-inside"), "ok.txt");
+    tree.link(&at("link-absolute"), tree.root.join(at("ok.txt")).as_str());
     tree.link(&at("link-outside"), "../../../../secret");
     tree.link(&at("folder-outside"), "../../../..");
     tree.link(&at("broken"), "nowhere");

@@ -1,7 +1,9 @@
 //! The schema of case files and their reader must not disagree.
 
+use std::fs;
 use std::sync::LazyLock;
 
+use camino::{Utf8Path, Utf8PathBuf};
 use jsonschema::Validator;
 use proctor_formats::eval::{case_schema, check_case_file};
 use proptest::prelude::*;
@@ -14,6 +16,18 @@ fn parses(file: &Value) -> Result<(), String> {
     let bytes = serde_json::to_vec(file).unwrap();
     let diagnostics = check_case_file("a.eval.json".into(), &bytes);
     if diagnostics.has_errors() { Err(diagnostics.to_string()) } else { Ok(()) }
+}
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/eval-case.schema.json");
+
+#[test]
+fn the_file_is_what_the_code_says() {
+    let text = format!("{:#}\n", case_schema());
+    if std::env::var_os("PROCTOR_BLESS").is_some() {
+        fs::write(FILE, &text).unwrap();
+    }
+    let hint = "write it with `PROCTOR_BLESS=1 cargo test -p proctor-formats`";
+    assert_eq!(fs::read_to_string(FILE).unwrap_or_default(), text, "{hint}");
 }
 
 #[test]
@@ -118,6 +132,35 @@ fn is_beyond_schemas(message: &str) -> bool {
     message.lines().all(|line| line.contains("has the id"))
 }
 
+fn published() -> Option<Utf8PathBuf> {
+    let data = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/skill-evals");
+    if data.is_dir() {
+        return Some(data);
+    }
+    eprintln!("skipped: no shared data beside the workspace");
+    None
+}
+
+#[test]
+fn the_published_case_files_are_valid() {
+    let Some(data) = published() else { return };
+    for path in [
+        "minimal/expected.eval.yaml",
+        "minimal/expected.items.eval.yaml",
+        "lift/expected.lift.eval.yaml",
+    ] {
+        let file = data.join("tessl").join(path);
+        let found = check_case_file(&file, &fs::read(&file).unwrap());
+        assert_eq!(found.to_string(), "");
+    }
+}
+
+/// The schema that the owner of the format publishes, when it is at hand.
+static PUBLISHED: LazyLock<Option<Validator>> = LazyLock::new(|| {
+    let text = fs::read(published()?.join("schema/eval-case.schema.json")).ok()?;
+    jsonschema::draft7::new(&serde_json::from_slice(&text).ok()?).ok()
+});
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
@@ -126,7 +169,13 @@ proptest! {
         let by_schema: Vec<String> =
             VALIDATOR.iter_errors(&file).map(|error| error.to_string()).collect();
         match parses(&file) {
-            Ok(()) => prop_assert!(by_schema.is_empty(), "{file:#}\n{by_schema:?}"),
+            Ok(()) => {
+                prop_assert!(by_schema.is_empty(), "{file:#}\n{by_schema:?}");
+                // It does not know that 0 stands for the first version.
+                let is_first = file.get("schema_version") == Some(&json!(0));
+                let published = PUBLISHED.as_ref().filter(|_| !is_first);
+                prop_assert!(published.is_none_or(|schema| schema.is_valid(&file)), "{file:#}");
+            }
             Err(message) => prop_assert!(
                 !by_schema.is_empty() || is_beyond_schemas(&message),
                 "{file:#}\n{message}"
