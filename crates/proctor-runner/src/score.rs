@@ -149,18 +149,27 @@ struct Worker<'w> {
 }
 
 impl Worker<'_> {
+    /// Takes batches until there are no more. After a panic it goes on taking them, so that whoever
+    /// sends them does not wait for ever, and panics at the end.
     fn run(&self, receiver: &Mutex<mpsc::Receiver<(u64, Batch)>>) {
         let mut room = Vec::new();
+        let mut panic = None;
         loop {
             let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok((number, batch)) = next else { return };
+            let Ok((number, batch)) = next else { break };
+            if self.written.is_closed() {
+                continue;
+            }
             let done = catch_unwind(AssertUnwindSafe(|| self.batch(number, &batch, &mut room)));
-            if let Err(panic) = done {
+            if let Err(payload) = done {
                 // Nobody may wait for the turn that this one will never take.
                 self.ids.close();
                 self.written.close();
-                resume_unwind(panic);
+                panic = Some(payload);
             }
+        }
+        if let Some(payload) = panic {
+            resume_unwind(payload);
         }
     }
 
@@ -181,12 +190,15 @@ impl Worker<'_> {
             tally.add(report, self.options);
             (self.render)(report, &mut text);
         }
-        let full = self.written.take(number, |written| {
-            written.tally.merge(&tally);
-            written.error = written.spool.append(&text).err();
+        let failed = self.written.take(number, |written| {
+            // What follows a gap is of no use, and the first error is the one to tell.
+            if written.error.is_none() {
+                written.tally.merge(&tally);
+                written.error = written.spool.append(&text).err();
+            }
             written.error.is_some()
         });
-        if full == Some(true) {
+        if failed == Some(true) {
             self.ids.close();
             self.written.close();
         }

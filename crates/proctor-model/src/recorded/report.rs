@@ -428,6 +428,7 @@ pub struct Cell {
 
 /// The result of a self-test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SelfTest {
     /// Runs that scored what they were meant to.
     pub as_intended: u64,

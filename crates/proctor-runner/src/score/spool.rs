@@ -1,5 +1,6 @@
 //! A text that waits until it may be printed.
 
+use std::fmt;
 use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
@@ -9,7 +10,6 @@ use tempfile::{SpooledData, SpooledTempFile};
 const IN_MEMORY: usize = 4 * 1024 * 1024;
 
 /// A text of any length: short ones in memory, long ones in a temporary file without a name.
-#[derive(Debug)]
 pub struct Spool {
     file: SpooledTempFile,
     length: u64,
@@ -44,5 +44,12 @@ impl Spool {
             SpooledData::OnDisk(mut file) => io::copy(&mut file, out),
         }?;
         Ok(())
+    }
+}
+
+/// Its length alone: the text may be of any length.
+impl fmt::Debug for Spool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spool").field("length", &self.length).finish_non_exhaustive()
     }
 }
