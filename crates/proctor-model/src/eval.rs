@@ -4,6 +4,7 @@
 //! results and runners work unchanged: key order, omission of empty values and number texts
 //! matter, because records are signed over them. Write these documents with [`crate::json::go`].
 
+pub mod advice;
 pub mod calibration;
 pub mod case;
 pub mod estimate;
