@@ -28,6 +28,7 @@ pub fn case_report(
         near_miss: case.near_miss_of.is_some(),
         status: CaseStatus::Error,
         triggered: None,
+        fired: Vec::new(),
         outcome_graded: false,
         outcome_passed: None,
         without_passed: None,

@@ -185,6 +185,9 @@ pub struct CaseReport {
     /// Whether the skill fired; absent when that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub triggered: Option<bool>,
+    /// The skills that loaded, in order, where the runner knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fired: Vec<String>,
     /// Whether more than the firing was judged.
     pub outcome_graded: bool,
     /// Whether that passed.

@@ -2,31 +2,46 @@
 
 use std::collections::BTreeMap;
 
+use proctor_harness::Adapter;
+
 /// What the commands of cases get: no credential is among it.
 pub(super) const COMMAND_VARIABLES: &[&str] =
     &["PATH", "HOME", "TMPDIR", "TMP", "TEMP", "TZ", "LANG", "LANGUAGE", "LC_*", "CI"];
 
-/// What Claude Code gets: its own credentials, and none of clouds and forges.
-pub(super) const CLAUDE_VARIABLES: &[&str] = &[
+/// What every agent program gets beside what it names itself: no credential is among it.
+const AGENT_VARIABLES: &[&str] = &[
     "PATH",
-    "USER",
     "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
     "TMPDIR",
+    "TERM",
     "TZ",
     "LANG",
     "LANGUAGE",
-    "LC_ALL",
-    "LC_CTYPE",
-    "CLAUDE_CONFIG_DIR",
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "ANTHROPIC_MODEL",
-    "ANTHROPIC_SMALL_FAST_MODEL",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "CLAUDE_CODE_USE_BEDROCK",
-    "CLAUDE_CODE_USE_VERTEX",
+    "LC_*",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
 ];
+
+/// The environment of an agent program: its own credentials, and none of clouds and forges. Where
+/// the user works is not in it either, since the skills lie there.
+pub(super) fn agent(
+    env: &BTreeMap<String, String>,
+    adapter: &dyn Adapter,
+) -> BTreeMap<String, String> {
+    let mut own = scrubbed(env, AGENT_VARIABLES);
+    own.extend(scrubbed(env, adapter.variables()));
+    own
+}
 
 /// The variables of `env` that `names` lists. A name that ends in `*` means all that begin so.
 pub(super) fn scrubbed(env: &BTreeMap<String, String>, names: &[&str]) -> BTreeMap<String, String> {
@@ -50,5 +65,27 @@ mod tests {
         let env = env.map(|name| (name.to_owned(), "1".to_owned())).into();
         let kept: Vec<String> = scrubbed(&env, COMMAND_VARIABLES).into_keys().collect();
         assert_eq!(kept, ["CI", "LC_ALL", "LC_CTYPE", "PATH"]);
+    }
+
+    #[test]
+    fn an_agent_gets_its_own_credentials_alone() {
+        let names = [
+            "PATH",
+            "PWD",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "GITHUB_TOKEN",
+            "CLAUDECODE",
+        ];
+        let env = names.map(|name| (name.to_owned(), "1".to_owned())).into();
+        for (harness, expected) in [
+            ("claude", vec!["ANTHROPIC_API_KEY", "PATH"]),
+            ("codex", vec!["OPENAI_API_KEY", "PATH"]),
+            ("scripted", vec!["PATH"]),
+        ] {
+            let adapter = proctor_harness::find(harness).unwrap();
+            assert!(agent(&env, adapter).into_keys().eq(expected), "{harness}");
+        }
     }
 }

@@ -15,6 +15,9 @@ use proctor_redact::Redactor;
 use super::judge::judge_arm;
 use super::runner::{Answer, Call, CallError, Machine, Runner, Told};
 
+/// The longest that a call may take: a year, far below what the clock can add.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
+
 /// What holds for a whole run.
 pub struct Settings<'a> {
     /// Runs the cases.
@@ -199,7 +202,7 @@ impl Skill<'_> {
             },
             rates: settings.rates,
             timeout: settings.timeout,
-            deadline: Instant::now() + settings.timeout,
+            deadline: Instant::now() + settings.timeout.min(LONGEST),
             allow_exec: settings.allow_exec,
             machine: settings.machine,
         };
@@ -267,7 +270,13 @@ fn report_cases(call: &Call<'_>, answer: &Answer) -> Vec<CaseReport> {
     let reports = call.cases.iter().map(|case| {
         let with = arm_result(case, Arm::With);
         let without = call.ablation.then(|| arm_result(case, Arm::Without));
-        case_report(case, &with, without.as_ref(), case_usage(&answer.response, &case.id))
+        let usage = case_usage(&answer.response, &case.id);
+        let mut report = case_report(case, &with, without.as_ref(), usage);
+        report.fired = answer.fired.get(&case.id).cloned().unwrap_or_default();
+        if report.triggered == Some(false) && case.expect_trigger && !report.fired.is_empty() {
+            report.failures.push(format!("loaded instead: {}", report.fired.join(", ")));
+        }
+        report
     });
     reports.collect()
 }

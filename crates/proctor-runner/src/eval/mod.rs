@@ -12,6 +12,7 @@ mod environment;
 mod flow;
 mod install;
 mod judge;
+mod native;
 mod plugin_eval;
 mod program;
 mod registry;

@@ -1,9 +1,11 @@
 //! The runners by name: one line each.
 
+use std::num::NonZeroUsize;
+
 use proctor_model::nearest;
 
 use super::runner::Runner;
-use super::{command, plugin_eval};
+use super::{command, native, plugin_eval};
 
 /// What the user says about runners.
 #[derive(Debug, Clone)]
@@ -14,19 +16,26 @@ pub struct Options {
     pub command: Option<String>,
     /// `--claude-bin`.
     pub claude_bin: Option<String>,
+    /// `--codex-bin`.
+    pub codex_bin: Option<String>,
     /// `--judge-model`.
     pub judge_model: Option<String>,
     /// `--runner-arg`.
     pub args: Vec<String>,
-    /// `--runs`; `None` leaves it to the runner.
+    /// `--runs`, above 0; `None` leaves it to the runner.
     pub runs: Option<u32>,
+    /// How many sessions run side by side, where the runner can; `None` leaves it to the runner.
+    pub jobs: Option<NonZeroUsize>,
 }
 
 type Build = fn(&Options) -> Result<Box<dyn Runner>, String>;
 
 /// Every runner of cases, in the order in which they are listed to people.
-const RUNNERS: &[(&str, Build)] =
-    &[(command::NAME, command::build), (plugin_eval::NAME, plugin_eval::build)];
+const RUNNERS: &[(&str, Build)] = &[
+    (command::NAME, command::build),
+    (plugin_eval::NAME, plugin_eval::build),
+    (native::NAME, native::build),
+];
 
 /// Why there is no runner.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

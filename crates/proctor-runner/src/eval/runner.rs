@@ -136,6 +136,8 @@ pub struct Answer {
     /// Arms that the runner judged itself, while the workspace was there. The others are judged from
     /// the response.
     pub judged: BTreeMap<(String, Arm), ArmResult>,
+    /// With the skill: the skills that loaded for each case, in order, where the runner knows.
+    pub fired: BTreeMap<String, Vec<String>>,
     /// What a reader should know beside the results.
     pub warnings: Vec<String>,
 }

@@ -19,7 +19,7 @@ use proctor_sandbox::{Capture, Ending, Limits, Spawn, SpawnError, Stream};
 use self::result::Document;
 use self::suite::Translated;
 use super::answer::{self, MAX_ANSWER_BYTES};
-use super::environment::{CLAUDE_VARIABLES, scrubbed};
+use super::environment::agent;
 use super::program::program;
 use super::registry::Options;
 use super::relay::Relay;
@@ -28,6 +28,9 @@ use crate::session;
 
 /// The name of this runner.
 pub(super) const NAME: &str = "claude-plugin-eval";
+
+/// The only harness that it knows.
+const HARNESS: &str = "claude";
 
 /// Runs of a case when nobody says how many, and the most that the command takes.
 const USUAL_RUNS: u32 = 3;
@@ -42,14 +45,16 @@ struct PluginEval {
 }
 
 pub(super) fn build(options: &Options) -> Result<Box<dyn Runner>, String> {
-    if options.harness != "claude" {
-        return Err(format!("runner `{NAME}` runs harness `claude` only; leave out `--harness`"));
+    if options.harness != HARNESS {
+        return Err(format!(
+            "runner `{NAME}` runs harness `{HARNESS}` only; leave out `--harness`"
+        ));
     }
     if options.runs.is_some_and(|runs| runs > MOST_RUNS) {
         return Err(format!("runner `{NAME}` takes at most {MOST_RUNS} runs of a case"));
     }
     Ok(Box::new(PluginEval {
-        program: options.claude_bin.clone().unwrap_or_else(|| "claude".to_owned()),
+        program: options.claude_bin.clone().unwrap_or_else(|| HARNESS.to_owned()),
         runs: options.runs,
         judge_model: options.judge_model.clone(),
         args: options.args.clone(),
@@ -84,8 +89,9 @@ impl Runner for PluginEval {
         let room = call.machine.rooms.create("plugin").map_err(machine)?;
         let plugin = room.root().join("plugin");
         suite::write(&plugin, call.skill, call.folder, &cases).map_err(machine)?;
-        let env = scrubbed(call.machine.env, CLAUDE_VARIABLES);
-        let mut env = session::environment(&env, &room);
+        let adapter = proctor_harness::find(HARNESS)
+            .ok_or_else(|| CallError::Machine(format!("there is no adapter for {HARNESS}")))?;
+        let mut env = session::environment(&agent(call.machine.env, adapter), &room);
         for (name, value) in proctor_harness::CLAUDE_ENVIRONMENT {
             env.insert((*name).to_owned(), (*value).to_owned());
         }
@@ -212,7 +218,7 @@ fn partial(call: &Call<'_>, reason: Option<&str>) -> CallError {
     match reason {
         Some("auth_failed") => {
             let env = call.machine.env;
-            CallError::CannotRun(super::program::no_credentials("claude", env))
+            CallError::CannotRun(super::program::no_credentials(HARNESS, env))
         }
         Some("cost_ceiling") => CallError::OverBudget { usd: call.max_cost_usd.unwrap_or(0.0) },
         other => CallError::Partial { reason: other.unwrap_or("no reason given").to_owned() },

@@ -1,0 +1,270 @@
+//! One session of one case in one arm: room, skill, agent, judgement.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use fs_err as fs;
+use proctor_grade::eval::ArmResult;
+use proctor_harness::{Adapter, Credentials, SessionRequest};
+use proctor_model::eval::ExpandedCase;
+use proctor_model::eval::protocol::{Arm, CaseResult};
+use proctor_model::{OutcomeClass, Usage};
+use proctor_sandbox::{Cancel, Limits, Room, Stream, git_skeleton};
+
+use super::needles::{Needles, SkillTexts};
+use super::scripts;
+use super::watch::{Seen, Watch, plain};
+use crate::eval::environment::agent;
+use crate::eval::install::install;
+use crate::eval::judge::judge_arm;
+use crate::eval::runner::Call;
+use crate::session::{self, NoSession, Recorder, Surroundings};
+
+/// How long a harness may be silent before its first output.
+const FIRST_OUTPUT: Duration = Duration::from_mins(1);
+/// How long a harness may be silent between outputs.
+const BETWEEN_OUTPUT: Duration = Duration::from_mins(10);
+
+/// What is to be run.
+pub(super) struct Trial<'a> {
+    pub(super) call: &'a Call<'a>,
+    pub(super) adapter: &'a dyn Adapter,
+    /// The program, when it has another name than usual.
+    pub(super) program: Option<&'a str>,
+    pub(super) args: &'a [String],
+    pub(super) texts: &'a SkillTexts,
+    pub(super) case: &'a ExpandedCase,
+    pub(super) arm: Arm,
+    /// US dollars that it may cost.
+    pub(super) budget: Option<f64>,
+    /// Ends it early.
+    pub(super) cancel: &'a Cancel,
+}
+
+/// What a session came to.
+#[derive(Debug)]
+pub(super) struct TrialEnd {
+    /// The judgement.
+    pub(super) judged: ArmResult,
+    /// Whether the agent saw what it must not see: no majority makes up for that.
+    pub(super) contaminated: bool,
+    /// The skills that loaded, in order.
+    pub(super) fired: Vec<String>,
+    /// What it used; `None` when nobody says.
+    pub(super) usage: Option<Usage>,
+    /// What a reader should know beside the judgement.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Why there is nothing to judge.
+pub(super) enum Stop {
+    /// The case has no result.
+    Error(String),
+    /// Nor would any other have one.
+    CannotRun(String),
+    /// The run was interrupted.
+    Cancelled,
+}
+
+/// The raw streams are not kept.
+struct Forget;
+
+impl Recorder for Forget {
+    fn record(&mut self, _: Stream, _: &[u8]) {}
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` wants")]
+fn error(reason: impl ToString) -> Stop {
+    Stop::Error(reason.to_string())
+}
+
+impl Trial<'_> {
+    /// Runs the session.
+    pub(super) fn run(&self) -> Result<TrialEnd, Stop> {
+        let machine = self.call.machine;
+        let script = match self.adapter.id() {
+            "scripted" => {
+                Some(scripts::script(machine.project, self.case, self.arm).map_err(error)?)
+            }
+            _ => None,
+        };
+        // Its name says nothing of the skill: the agent sees it.
+        let room = machine.rooms.create("trial").map_err(error)?;
+        self.furnish(&room)?;
+        let (env, warning) = self.environment(&room)?;
+        let needles = Needles::new(self.call, self.texts, self.case, self.arm);
+        let mut watch = Watch::new(self.call.skill, &needles);
+        let request = SessionRequest {
+            max_budget_usd: self.budget,
+            model: self.case.model.as_deref().or(self.call.model),
+            script: script.as_deref(),
+            program: self.program,
+            args: self.args,
+            ..SessionRequest::new(&self.case.prompt, room.workspace(), machine.proctor)
+        };
+        let surroundings = Surroundings {
+            launcher: machine.launcher,
+            env: &env,
+            limits: Limits {
+                first_output: Some(FIRST_OUTPUT),
+                between_output: Some(BETWEEN_OUTPUT),
+                ..Limits::until(self.call.deadline)
+            },
+            cancel: self.cancel,
+        };
+        let evidence =
+            session::run(self.adapter, &request, &surroundings, &mut Forget, &mut |event| {
+                watch.observe(&event);
+            });
+        let evidence = evidence.map_err(|why| match why {
+            NoSession::ProgramMissing(_) => Stop::CannotRun(why.to_string()),
+            NoSession::Unavailable(_) | NoSession::Start(_) => error(why),
+        })?;
+        if self.cancel.is_cancelled() {
+            return Err(Stop::Cancelled);
+        }
+        let seen = watch.finish();
+        let mut warnings = evidence.warnings;
+        warnings.extend(seen.warnings.iter().cloned());
+        warnings.extend(warning);
+        let mut end = TrialEnd {
+            judged: ArmResult::Error { reason: String::new() },
+            contaminated: false,
+            fired: seen.fired.clone(),
+            usage: evidence.usage,
+            warnings,
+        };
+        let outcome = &evidence.outcome;
+        let verdict = match outcome.class {
+            OutcomeClass::Completed => self.obstacle(&seen, &mut end),
+            OutcomeClass::AuthFailed => {
+                return Err(Stop::CannotRun(self.no_credentials(&env, &outcome.message)));
+            }
+            class if outcome.message.is_empty() => Some(format!("the session ended: {class}")),
+            class => Some(format!("the session ended: {class}: {}", outcome.message)),
+        };
+        end.judged = match verdict {
+            Some(reason) => ArmResult::Error { reason },
+            None => self.judge(&room, &seen),
+        };
+        Ok(end)
+    }
+
+    /// Puts the files of the case and, in its arm, the skill into the workspace.
+    fn furnish(&self, room: &Room) -> Result<(), Stop> {
+        let workspace = room.workspace();
+        let place = Utf8Path::new(self.adapter.skills_folder()).join(self.call.skill);
+        for file in &self.case.files {
+            let path = Utf8Path::new(&file.path);
+            if path.starts_with(&place) {
+                return Err(error(format!("`files` of the case would replace the skill: {path}")));
+            }
+            let path = workspace.join(path);
+            // A clean relative path has a parent below the workspace.
+            fs::create_dir_all(path.parent().unwrap_or(workspace)).map_err(error)?;
+            fs::write(path, &file.content).map_err(error)?;
+        }
+        if self.arm == Arm::With {
+            install(self.call.folder, &workspace.join(place)).map_err(error)?;
+        }
+        git_skeleton(workspace.as_std_path()).map_err(error).map(|_| ())
+    }
+
+    /// The agent's environment. Where its credentials are variables it gets a home of its own, in
+    /// which nothing of the user's takes part; otherwise a note says that it does not.
+    fn environment(&self, room: &Room) -> Result<(BTreeMap<String, String>, Option<String>), Stop> {
+        let machine = self.call.machine;
+        let own = agent(machine.env, self.adapter);
+        let mut env = session::environment(&own, room);
+        let credentials = self.adapter.credentials(&|name| own.get(name).cloned(), &|_| false);
+        if credentials != Credentials::Present {
+            let note = format!(
+                "{} ran with your own login, in your home: its settings there may have had a say; \
+                 set a key in the environment to keep them out",
+                self.adapter.id()
+            );
+            return Ok((env, Some(note)));
+        }
+        let home = room.root().join("home");
+        fs::create_dir(&home).map_err(error)?;
+        if let Some(folder) = self.adapter.own_folder() {
+            let path = home.join(folder.default);
+            fs::create_dir_all(&path).map_err(error)?;
+            env.insert(folder.variable.to_owned(), path.into_string());
+        }
+        env.insert("HOME".to_owned(), home.into_string());
+        Ok((env, None))
+    }
+
+    fn no_credentials(&self, env: &BTreeMap<String, String>, message: &str) -> String {
+        let reason = crate::eval::program::no_credentials(self.adapter.id(), env);
+        if message.is_empty() { reason } else { format!("{reason} ({message})") }
+    }
+
+    /// Why a completed session proves nothing.
+    fn obstacle(&self, seen: &Seen, end: &mut TrialEnd) -> Option<String> {
+        let skill = self.call.skill;
+        let announced = |names: &Vec<String>| names.iter().any(|name| plain(name) == skill);
+        if let Some(trace) = &seen.trace {
+            end.contaminated = true;
+            let arm = match self.arm {
+                Arm::With => "the run saw the answers",
+                Arm::Without => "the run without the skill saw it",
+            };
+            return Some(format!("contaminated, {arm}: {trace}"));
+        }
+        match self.arm {
+            Arm::Without => {
+                let listed = seen.announced.as_ref().is_some_and(announced);
+                let fired = seen.fired.iter().any(|name| name == skill);
+                end.contaminated = listed || fired;
+                end.contaminated.then(|| {
+                    "contaminated, the run without the skill had it: another copy is installed"
+                        .to_owned()
+                })
+            }
+            Arm::With if seen.announced.as_ref().is_some_and(|names| !announced(names)) => {
+                Some(format!(
+                    "{} did not announce the skill to the model, so it could not fire; does its \
+                     front matter have a `description`, and not turn the model's use of it off?",
+                    self.adapter.id()
+                ))
+            }
+            Arm::With => None,
+        }
+    }
+
+    /// Whether the skill fired; `Err` says why that cannot be told.
+    fn fired(&self, seen: &Seen) -> Result<bool, String> {
+        if seen.fired.iter().any(|name| name == self.call.skill) {
+            return Ok(true);
+        }
+        if seen.incomplete {
+            return Err("the transcript is too long to be followed to its end".to_owned());
+        }
+        if self.adapter.prompt_loads(&self.case.prompt, self.call.skill) {
+            return Err("the prompt itself loads it, which the transcript does not show".to_owned());
+        }
+        Ok(false)
+    }
+
+    fn judge(&self, room: &Room, seen: &Seen) -> ArmResult {
+        let mut result = CaseResult {
+            case: self.case.id.clone(),
+            arm: self.arm.as_str().to_owned(),
+            output: seen.answer.clone(),
+            work_dir: Some(room.workspace().to_string()),
+            ..CaseResult::default()
+        };
+        if self.arm == Arm::With {
+            match self.fired(seen) {
+                Ok(fired) => result.triggered = Some(fired),
+                Err(why) => {
+                    result.error = Some(format!("whether the skill fired cannot be told: {why}"));
+                }
+            }
+        }
+        judge_arm(self.call, self.case, self.arm, Some(&result))
+    }
+}
