@@ -4,8 +4,9 @@
 //! length-prefixed leaves of ai-rulez's lock file, on which usage logs join.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -118,11 +119,21 @@ fn add_root(
     Ok(())
 }
 
-/// Reads in pieces: a fixture may be larger than the memory.
 fn add_file(stream: &mut DigestStream, path: &Path) -> Result<(), DigestError> {
-    let (mut file, length) = open_file(path)?;
+    let (file, length) = open_file(path)?;
     stream.update(format!("\0{length}\0").as_bytes());
-    let mut buffer = [0; 16 * 1024];
+    in_pieces(file, length, path, |piece| stream.update(piece))
+}
+
+/// Reads a file in pieces, since a fixture may be larger than the memory. It must have the length
+/// that it was opened with.
+fn in_pieces(
+    mut file: impl Read,
+    length: u64,
+    path: &Path,
+    mut take: impl FnMut(&[u8]),
+) -> Result<(), DigestError> {
+    let mut buffer = [0; 8 * 1024];
     let mut left = length;
     loop {
         let count = file.read(&mut buffer).map_err(|e| DigestError::unreadable(path, e))?;
@@ -133,7 +144,7 @@ fn add_file(stream: &mut DigestStream, path: &Path) -> Result<(), DigestError> {
         if count == 0 {
             return Ok(());
         }
-        stream.update(buffer.get(..count).unwrap_or_default());
+        take(buffer.get(..count).unwrap_or_default());
     }
 }
 
@@ -188,30 +199,49 @@ fn lock_leaf(root: &Path, entry: &Entry) -> Result<Digest, DigestError> {
         return Err(DigestError::Name { path: entry.shown(), reason: "it contains a backslash" });
     }
     let path = entry.path(root);
-    let (mut file, _) = open_file(&path)?;
-    let mut data = Vec::new();
-    file.read_to_end(&mut data).map_err(|e| DigestError::unreadable(&path, e))?;
+    let (file, length) = open_file(&path)?;
     let metadata = file.metadata().map_err(|e| DigestError::unreadable(&path, e))?;
     let executable = metadata.permissions().mode() & 0o111 != 0;
     let mode = if executable { "100755" } else { "100644" };
-    Ok(leaf(&entry.relative, mode, &data))
+    leaf(&entry.relative, mode, file, length, &path)
 }
 
-fn leaf(path: &[u8], mode: &str, data: &[u8]) -> Digest {
-    let ending = Path::new(std::ffi::OsStr::from_bytes(path)).extension();
-    let is_text = ending
-        .and_then(|ending| ending.to_str())
-        .is_some_and(|ending| TEXT_ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)));
+fn leaf(
+    relative: &[u8],
+    mode: &str,
+    mut data: impl Read + Seek,
+    length: u64,
+    path: &Path,
+) -> Result<Digest, DigestError> {
     let mut stream = Digest::stream();
     prefixed(&mut stream, b"ai-rulez/file/v1");
-    prefixed(&mut stream, path);
+    prefixed(&mut stream, relative);
     prefixed(&mut stream, mode.as_bytes());
-    if is_text {
-        prefixed(&mut stream, &with_line_feeds(data));
+    if is_text(relative) {
+        // The length stands before the text, so the text is read twice.
+        let mut normalized = 0_u64;
+        let mut lines = LineFeeds::default();
+        in_pieces(&mut data, length, path, |piece| {
+            lines.feed(piece, |text| normalized += text.len() as u64);
+        })?;
+        lines.finish(|text| normalized += text.len() as u64);
+        data.rewind().map_err(|e| DigestError::unreadable(path, e))?;
+        stream.update(&normalized.to_be_bytes());
+        let mut lines = LineFeeds::default();
+        in_pieces(&mut data, length, path, |piece| {
+            lines.feed(piece, |text| stream.update(text));
+        })?;
+        lines.finish(|text| stream.update(text));
     } else {
-        prefixed(&mut stream, data);
+        stream.update(&length.to_be_bytes());
+        in_pieces(&mut data, length, path, |piece| stream.update(piece))?;
     }
-    stream.finish()
+    Ok(stream.finish())
+}
+
+fn is_text(path: &[u8]) -> bool {
+    let ending = Path::new(OsStr::from_bytes(path)).extension().and_then(OsStr::to_str);
+    ending.is_some_and(|ending| TEXT_ENDINGS.iter().any(|known| known.eq_ignore_ascii_case(ending)))
 }
 
 fn prefixed(stream: &mut DigestStream, bytes: &[u8]) {
@@ -219,39 +249,69 @@ fn prefixed(stream: &mut DigestStream, bytes: &[u8]) {
     stream.update(bytes);
 }
 
-/// `CRLF` becomes `LF`; a lone `CR` stays.
-fn with_line_feeds(data: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(data.len());
-    let mut bytes = data.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        if byte != b'\r' || bytes.peek() != Some(&b'\n') {
-            text.push(byte);
+/// Turns `CRLF` into `LF` in a text that comes in pieces; a lone `CR` stays.
+#[derive(Default)]
+struct LineFeeds {
+    /// Whether a piece ended with a `CR` of which it is not known yet whether it stays.
+    held: bool,
+}
+
+impl LineFeeds {
+    fn feed(&mut self, piece: &[u8], mut take: impl FnMut(&[u8])) {
+        let mut rest = piece;
+        if self.held && !rest.is_empty() {
+            self.held = false;
+            if !rest.starts_with(b"\n") {
+                take(b"\r");
+            }
+        }
+        while let Some(at) = rest.iter().position(|byte| *byte == b'\r') {
+            let (before, from) = rest.split_at(at);
+            take(before);
+            let after = from.get(1..).unwrap_or_default();
+            match after.first() {
+                None => self.held = true,
+                Some(b'\n') => {}
+                Some(_) => take(b"\r"),
+            }
+            rest = after;
+        }
+        take(rest);
+    }
+
+    fn finish(self, take: impl FnOnce(&[u8])) {
+        if self.held {
+            take(b"\r");
         }
     }
-    text
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
 
     /// The vectors that the owner of the scheme publishes.
     #[test]
     fn leaves_and_trees_have_the_published_digests() {
-        let leaf = |path: &str, mode: &str, data: &[u8]| leaf(path.as_bytes(), mode, data);
+        let leaf_of = |path: &str, mode: &str, data: &[u8]| {
+            let length = data.len() as u64;
+            leaf(path.as_bytes(), mode, Cursor::new(data), length, Path::new("x")).unwrap()
+        };
         assert_eq!(
-            leaf("SKILL.md", "100644", b"# Title\nbody\n").to_string(),
+            leaf_of("SKILL.md", "100644", b"# Title\nbody\n").to_string(),
             "cbac10c14a090ab0301ad17b0013e8c960c5960d5574dcabf38867b98987c621"
         );
         let script = |mode| {
             [
-                leaf("SKILL.md", "100644", b"---\nname: deploy\n---\nDeploy.\n"),
-                leaf("assets/logo.bin", "100644", b"\x00\x01\r\n\x02"),
-                leaf("scripts/run.sh", mode, b"#!/bin/sh\necho hi\n"),
+                leaf_of("SKILL.md", "100644", b"---\nname: deploy\n---\nDeploy.\n"),
+                leaf_of("assets/logo.bin", "100644", b"\x00\x01\r\n\x02"),
+                leaf_of("scripts/run.sh", mode, b"#!/bin/sh\necho hi\n"),
             ]
         };
-        let run = |data: &[u8]| [leaf("run.sh", "100755", data)];
-        let style = |data: &[u8]| [leaf("style.md", "100644", data)];
+        let run = |data: &[u8]| [leaf_of("run.sh", "100755", data)];
+        let style = |data: &[u8]| [leaf_of("style.md", "100644", data)];
         for (kind, leaves, expected) in [
             (
                 "rule",
@@ -265,7 +325,7 @@ mod tests {
             ),
             (
                 "context",
-                &[leaf("empty.md", "100644", b"")],
+                &[leaf_of("empty.md", "100644", b"")],
                 "6e09fc1d734e8a2db85a25265407b4e78e44e45e712d4f60d2682c121f95c40b",
             ),
             ("rule", &[], "c36b2dc178586a67dfcf7bc1e18ab82e0aa267eb5c5a7d7cba0a6ee7b062ec26"),
@@ -295,8 +355,28 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_carriage_return_stays() {
-        assert_eq!(with_line_feeds(b"a\r\nb\rc\r"), b"a\nb\rc\r");
+    fn a_lone_carriage_return_stays_however_the_text_is_cut() {
+        let text = b"a\r\nb\rc\r\r\n\r";
+        for first in 0..=text.len() {
+            for second in first..=text.len() {
+                let mut out = Vec::new();
+                let mut lines = LineFeeds::default();
+                for piece in [&text[..first], &text[first..second], &text[second..]] {
+                    lines.feed(piece, |text| out.extend_from_slice(text));
+                }
+                lines.finish(|text| out.extend_from_slice(text));
+                assert_eq!(out, b"a\nb\rc\r\n\r", "{first} {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_grows_or_shrinks_has_no_digest() {
+        for length in [2, 4] {
+            let found = in_pieces(Cursor::new(b"abc"), length, Path::new("x"), |_| {});
+            assert!(matches!(found, Err(DigestError::Changed { .. })), "{length}");
+        }
+        in_pieces(Cursor::new(b"abc"), 3, Path::new("x"), |_| {}).unwrap();
     }
 
     #[test]
