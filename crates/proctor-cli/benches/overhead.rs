@@ -2,8 +2,9 @@
 //!
 //! `cargo bench -p proctor-cli --bench overhead` prints two tables: an install-only trial beside a
 //! plain copy of the files that it leaves, and a trial of a trivial agent beside plain fork and
-//! exec of the same agent, from 1 to 256 side by side. Times are CPU time of the whole process
-//! tree unless the heading says otherwise, since other work on the machine changes wall time.
+//! exec of the same agent, from 1 to 256 side by side. The second installs a corpus of one rule and
+//! counts what an install-only trial of the same fixture costs as the copy of its files. CPU time is
+//! that of the whole process tree; other work on the machine changes wall time.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -29,25 +30,37 @@ const TRIALS: usize = 256;
 fn main() {
     let folder = tempfile::tempdir().unwrap();
     let root = Utf8Path::from_path(folder.path()).unwrap();
-    write_corpus(&root.join("corpus"));
+    write_corpus(&root.join("corpus"), 40, 10);
     write_agent(&root.join("bin"));
 
-    println!("install-only trial, {TRIALS} in a row, wall time");
+    println!("install-only trial of 51 files, {TRIALS} in a row");
     let plain = copy(root);
-    let trial = run(root, HarnessMode::InstallOnly, 1).wall;
-    println!("  copy of the same files  {:8.3} ms", millis(plain));
-    println!("  trial                   {:8.3} ms", millis(trial));
-    println!("  overhead                {:8.3} ms\n", millis(trial) - millis(plain));
+    let trial = run(root, HarnessMode::InstallOnly, 1);
+    println!(
+        "  copy of the same files  {:7.3} ms wall, {:6.3} ms CPU",
+        millis(plain.wall),
+        millis(plain.cpu)
+    );
+    println!(
+        "  trial                   {:7.3} ms wall, {:6.3} ms CPU",
+        millis(trial.wall),
+        millis(trial.cpu)
+    );
+    println!("  overhead                {:7.3} ms CPU\n", millis(trial.cpu) - millis(plain.cpu));
 
+    std::fs::remove_dir_all(root.join("corpus")).unwrap();
+    write_corpus(&root.join("corpus"), 0, 0);
     println!("trial of a trivial agent, {TRIALS} at each width");
     let base = fork_and_exec(root);
-    println!("  fork and exec alone     {:8.3} ms CPU", millis(base));
+    let install = run(root, HarnessMode::InstallOnly, 1).cpu;
+    println!("  fork and exec alone     {:7.3} ms CPU", millis(base));
+    println!("  its files               {:7.3} ms CPU", millis(install));
     for width in [1, 4, 16, 64, 256] {
         let measured = run(root, HarnessMode::Run, width);
         println!(
-            "  {width:3} side by side        {:8.3} ms CPU, overhead {:6.3} ms CPU, {:8.3} ms wall",
+            "  {width:3} side by side        {:7.3} ms CPU, overhead {:6.3} ms CPU, {:7.3} ms wall",
             millis(measured.cpu),
-            millis(measured.cpu) - millis(base),
+            millis(measured.cpu) - millis(base) - millis(install),
             millis(measured.wall),
         );
     }
@@ -117,7 +130,7 @@ fn run(root: &Utf8Path, harness_mode: HarnessMode, width: usize) -> Cost {
 }
 
 /// Copies what one trial leaves, once a trial, and removes it again.
-fn copy(root: &Utf8Path) -> Duration {
+fn copy(root: &Utf8Path) -> Cost {
     let sample = root.join("sample");
     std::fs::create_dir(&sample).unwrap();
     let corpus = proctor_corpus::Corpus::open(&root.join("corpus")).unwrap();
@@ -129,13 +142,12 @@ fn copy(root: &Utf8Path) -> Duration {
     let slice = corpus.slice(&selection, Compat::Proctor).unwrap();
     slice.install_fresh(&sample).unwrap();
     let target = root.join("copy");
-    let cost = measure(|| {
+    measure(|| {
         for _ in 0..TRIALS {
             copy_tree(sample.as_std_path(), target.as_std_path());
             std::fs::remove_dir_all(&target).unwrap();
         }
-    });
-    cost.wall
+    })
 }
 
 fn copy_tree(from: &Path, to: &Path) {
@@ -176,14 +188,14 @@ fn write_agent(bin: &Utf8Path) {
     std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A corpus of 40 rules and 10 skills, and one fixture a trial.
-fn write_corpus(corpus: &Utf8Path) {
+/// A corpus of some rules and skills, and one fixture a trial.
+fn write_corpus(corpus: &Utf8Path, rules: usize, skills: usize) {
     let write = |path: &str, text: &str| {
         let path = corpus.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     };
-    let skills: Vec<String> = (0..10).map(|n| format!("skill-{n}")).collect();
+    let skills: Vec<String> = (0..skills).map(|n| format!("skill-{n}")).collect();
     let manifest = json!({"schemaVersion": "1.0", "harnesses": ["claude"], "profiles": ["p/one"],
                           "languages": [], "profileCatalog": "profile-catalog.json"});
     let catalog = json!({"schemaVersion": "1.0", "engineeringProfiles": [],
@@ -191,7 +203,7 @@ fn write_corpus(corpus: &Utf8Path) {
     write(".cratis/ai/manifest.json", &manifest.to_string());
     write(".cratis/ai/profile-catalog.json", &catalog.to_string());
     write(".cratis/ai/hooks/settings.template.json", "{}\n");
-    for n in 0..40 {
+    for n in 0..rules {
         write(&format!(".cratis/ai/rules/rule-{n}.md"), &"Be exact.\n".repeat(200));
     }
     write(".cratis/ai/rules/general.md", "# General\n");
