@@ -45,10 +45,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Nothing can be done when even this cannot be printed.
             let _ = error.print();
-            let code = match error.use_stderr() {
-                true => usage_code(&args),
-                false => Code::SUCCESS,
-            };
+            let code = if error.use_stderr() { usage_code(&args) } else { Code::SUCCESS };
             return ExitCode::from(code.0);
         }
     };

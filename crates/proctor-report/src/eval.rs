@@ -3,7 +3,9 @@
 //!
 //! The formats that programs read, and the columns of those for people, are those of ai-rulez.
 
+mod advice;
 mod annotations;
+mod calibration;
 mod junit;
 mod lint;
 mod listing;
@@ -19,7 +21,9 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use advice::{advice_json, advice_schema, advice_text};
 pub use annotations::{lint_annotations, run_annotations};
+pub use calibration::{calibration_json, calibration_schema, calibration_text};
 pub use junit::run_junit;
 pub use lint::{lint_json, lint_schema, lint_text};
 pub use listing::{listing_json, listing_text};

@@ -1,4 +1,10 @@
+use std::collections::BTreeMap;
+
 use proctor_model::Location;
+use proctor_model::eval::advice::{Action, AdviceReport, AdviceRow, FeedbackCounts, Join};
+use proctor_model::eval::calibration::{
+    Assumptions, Calibration, CalibrationGroup, RunKind, SkippedRecords,
+};
 use proctor_model::eval::{
     CaseReport, CaseStatus, Estimate, EstimateRecord, Finding, LintReport, LintSeverity,
     ListedResult, ListedSkill, Listing, Problem, ResultState, Rule, Score, SkillReport,
@@ -19,6 +25,7 @@ fn case(id: &str, status: CaseStatus) -> CaseReport {
         near_miss: false,
         status,
         triggered: None,
+        fired: Vec::new(),
         outcome_graded: false,
         outcome_passed: None,
         without_passed: None,
@@ -343,6 +350,8 @@ fn nothing_that_a_stranger_wrote_acts() {
         lint_json(&findings()),
         lint_sarif(&findings(), "1.2.3"),
         lint_annotations(&findings().findings),
+        calibration_text(&calibration(), &Styles::plain()),
+        advice_text(&advice(), &Styles::plain()),
     ];
     for text in &texts {
         let acts = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}' || c == '\u{fffe}';
@@ -428,6 +437,101 @@ fn a_listing_in_both_formats() {
     assert_eq!(listing_text(&none, &Styles::plain()), "no skills\n");
 }
 
+fn calibration() -> Calibration {
+    let assumptions = |overhead, output, price| Assumptions {
+        overhead_tokens: overhead,
+        activation_output_tokens: Some(output),
+        price_in_per_mtok: price,
+        ..Assumptions::default()
+    };
+    let group = CalibrationGroup {
+        harness: "claude".to_owned(),
+        model: "haiku".to_owned(),
+        kind: RunKind::Activation,
+        samples: 6,
+        low_confidence: false,
+        current: assumptions(2000, 150, None),
+        proposed: assumptions(23875, 307, Some(0.3209)),
+        token_error_before: 7.18,
+        token_error_after: -0.0001,
+        cost_error_median: 1.61,
+        cost_error_p90: 2.04,
+        list_price_in_per_mtok: Some(1.0),
+        effective_price_in_per_mtok: Some(0.3209),
+    };
+    let other = CalibrationGroup {
+        model: HOSTILE.to_owned(),
+        samples: 1,
+        low_confidence: true,
+        proposed: assumptions(2100, 150, None),
+        effective_price_in_per_mtok: Some(1.01),
+        ..group.clone()
+    };
+    let skipped = SkippedRecords { no_usage: 2, unverified: 1, filtered: 0 };
+    Calibration { groups: vec![other, group], skipped }
+}
+
+#[test]
+fn proposals_in_both_formats() {
+    insta::assert_snapshot!("calibration_text", calibration_text(&calibration(), &Styles::plain()));
+    insta::assert_snapshot!("calibration_json", calibration_json(&calibration()));
+    insta::assert_snapshot!(
+        calibration_text(&Calibration::default(), &Styles::plain()),
+        @"no recorded run to learn from"
+    );
+}
+
+fn advice() -> AdviceReport {
+    let row = |id: &str, action, reasons: &[&str]| AdviceRow {
+        id: id.to_owned(),
+        action,
+        reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
+        uses: Some(3),
+        pass_rate: Some(0.5),
+        trigger_precision: None,
+        trigger_recall: Some(1.0),
+        ablation_delta: Some(-0.25),
+        ablation_cases: 4,
+        skill_tokens: 120,
+        feedback: None,
+        stale: false,
+        unverified: false,
+        join: None,
+        join_uses: BTreeMap::new(),
+        notes: Vec::new(),
+    };
+    let rewrite = AdviceRow {
+        feedback: Some(FeedbackCounts { misled: 1, stale: 0, wrong: 2, great: 1 }),
+        join: Some(Join::Exact),
+        join_uses: BTreeMap::from([(Join::Exact, 2), (Join::Stale, 1)]),
+        stale: true,
+        ..row("a", Action::Rewrite, &["pass rate 50% is below 80%", "3 complaints"])
+    };
+    let review = AdviceRow {
+        pass_rate: None,
+        unverified: true,
+        notes: vec!["its results are not signed".to_owned()],
+        ..row(HOSTILE, Action::Review, &[HOSTILE])
+    };
+    AdviceReport {
+        min_pass_rate: 0.8,
+        min_trigger: 0.8,
+        logged_uses: Some(9),
+        skills: vec![
+            rewrite,
+            row("b", Action::Prune, &["none of 9 logged uses"]),
+            review,
+            row("d", Action::Keep, &[]),
+        ],
+    }
+}
+
+#[test]
+fn recommendations_in_both_formats() {
+    insta::assert_snapshot!("advice_text", advice_text(&advice(), &Styles::plain()));
+    insta::assert_snapshot!("advice_json", advice_json(&advice()));
+}
+
 #[test]
 fn one_line_says_how_it_ended() {
     assert_eq!(run_summary(&example()), "1 skill: 1 failing; cost $0.0430; verdict: failed");
@@ -454,6 +558,8 @@ fn the_schemas_accept_what_is_printed() {
     for (schema, texts) in [
         (run_schema(), vec![run_json(&example()), run_json(&everything()), run_json(&dry_run())]),
         (lint_schema(), vec![lint_json(&findings())]),
+        (calibration_schema(), vec![calibration_json(&calibration())]),
+        (advice_schema(), vec![advice_json(&advice())]),
     ] {
         let validator = jsonschema::draft202012::new(&schema).unwrap();
         for text in texts {

@@ -7,7 +7,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use proctor_formats::eval::{EvalSettings, Project, Skill, find};
 use proctor_model::eval::record::STORE_FILE_NAME;
 use proctor_model::nearest;
-use proctor_store::eval::{Key, user_folder};
+use proctor_store::eval::{
+    Key, PublicKey, Results, ResultsError, attestation_path, load, read_attestation, user_folder,
+};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -22,6 +24,9 @@ pub(super) struct Place {
     /// Results file [default: eval-results.json in the configuration folder].
     #[arg(long, value_name = "FILE")]
     results: Option<Utf8PathBuf>,
+    /// Believe results that this public key signed, too; repeat for several.
+    #[arg(long, value_name = "FILE")]
+    trust: Vec<Utf8PathBuf>,
 }
 
 impl Place {
@@ -37,6 +42,62 @@ impl Place {
             None => project.configuration.join(STORE_FILE_NAME),
         }
     }
+
+    /// What the results file holds.
+    pub(super) fn load(
+        &self,
+        project: &Project,
+        key: Option<&Key>,
+        context: &Context,
+    ) -> Result<Results, CommandError> {
+        self.try_load(project, key, context)?.map_err(CommandError::usage)
+    }
+
+    /// The same, with a file that cannot be read as a value. Keys that cannot be read are errors of
+    /// the command.
+    pub(super) fn try_load(
+        &self,
+        project: &Project,
+        key: Option<&Key>,
+        context: &Context,
+    ) -> Result<Result<Results, ResultsError>, CommandError> {
+        let file = self.results(project, context);
+        let trusted = self.trust.iter().map(|file| public_key(file, context));
+        let trusted = trusted.collect::<Result<Vec<_>, _>>()?;
+        let mut results = match load(&file, key) {
+            Ok(results) => results,
+            Err(error) => return Ok(Err(error)),
+        };
+        if !trusted.is_empty() && results.digest().is_some() {
+            believe(&mut results, &file, &trusted, context)?;
+        }
+        Ok(Ok(results))
+    }
+}
+
+fn public_key(file: &Utf8Path, context: &Context) -> Result<PublicKey, CommandError> {
+    let text = fs_err::read_to_string(context.cwd.join(file).as_std_path())?;
+    PublicKey::from_pem(&text).map_err(|error| CommandError::usage(format!("{file}: {error}")))
+}
+
+/// Believes what one of the trusted keys signed. A signature that does not count changes nothing,
+/// and is told.
+fn believe(
+    results: &mut Results,
+    file: &Utf8Path,
+    trusted: &[PublicKey],
+    context: &Context,
+) -> Result<(), CommandError> {
+    let path = attestation_path(file);
+    let problem = match read_attestation(file).map_err(CommandError::usage)? {
+        None => "it is not there".to_owned(),
+        Some(envelope) => match results.verify_attestation(&envelope, trusted) {
+            Ok(_) => return Ok(()),
+            Err(error) => error.to_string(),
+        },
+    };
+    context.printer.warning(&format!("signature {path} does not count: {problem}"));
+    Ok(())
 }
 
 /// The settings of a project. Mistakes in them end the command, every one of them named.
@@ -127,4 +188,12 @@ pub(super) fn write_file(path: &Utf8Path, text: &str) -> Result<(), CommandError
     let written: std::io::Result<_> = write();
     written.map_err(|error| CommandError::usage(format!("{path} cannot be written: {error}")))?;
     Ok(())
+}
+
+/// A share of one, as an argument.
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
+        _ => Err("expected a number from 0 to 1, such as 0.8".to_owned()),
+    }
 }

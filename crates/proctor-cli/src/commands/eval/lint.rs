@@ -2,11 +2,11 @@
 
 use camino::Utf8Path;
 use clap::ValueEnum;
-use proctor_formats::eval::{Evidence, Project, Recorded, inspect, lint};
+use proctor_formats::eval::{Evidence, Recorded, inspect, lint};
 use proctor_model::eval::{LintReport, LintSeverity};
 use proctor_model::{Diagnostic, ExitCode};
 use proctor_report::eval as report;
-use proctor_store::eval::{Results, ResultsError, load};
+use proctor_store::eval::{Results, ResultsError, Stored};
 
 use super::FAILED;
 use super::common::{self, Place};
@@ -62,8 +62,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandErr
         Some(FailOn::Info) => LintSeverity::Info,
         None => settings.fail_on,
     };
-    let file = args.place.results(&project, context);
-    let results = load(&file, common::load_key(context).as_ref());
+    let results = args.place.try_load(&project, common::load_key(context).as_ref(), context)?;
     let skills: Vec<_> = project.skills.iter().collect();
     let inspected = inspect(&project, &skills);
     let findings = match &results {
@@ -72,7 +71,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandErr
             lint(&project, &inspected, Recorded::Records(&evidence), &settings)
         }
         Err(error) => {
-            let diagnostic = unreadable(error, &project, &file);
+            let diagnostic =
+                unreadable(error, &project.shown(&args.place.results(&project, context)));
             lint(&project, &inspected, Recorded::Unreadable(&diagnostic), &settings)
         }
     };
@@ -81,16 +81,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandErr
     Ok(if report.failed { FAILED } else { ExitCode::SUCCESS })
 }
 
-fn evidence(results: &Results) -> Vec<Evidence<'_>> {
-    let of = |stored: &'_ proctor_store::eval::Stored| stored.is_believed();
-    results
-        .records()
-        .map(|stored| Evidence { record: stored.record(), is_verified: of(stored) })
-        .collect()
+fn evidence<'a>(results: &'a Results) -> Vec<Evidence<'a>> {
+    let of = |stored: &'a Stored| Evidence {
+        record: stored.record(),
+        is_verified: stored.is_believed(),
+    };
+    results.records().map(of).collect()
 }
 
 /// A results file that cannot be read, as a finding says it.
-fn unreadable(error: &ResultsError, project: &Project, file: &Utf8Path) -> Diagnostic {
+fn unreadable(error: &ResultsError, file: &Utf8Path) -> Diagnostic {
     let message = match error {
         ResultsError::Read { source, .. } | ResultsError::Write { source, .. } => {
             format!("the results file cannot be read: {source}")
@@ -100,7 +100,7 @@ fn unreadable(error: &ResultsError, project: &Project, file: &Utf8Path) -> Diagn
             format!("the results file has schema_version {found}, which is not known")
         }
     };
-    Diagnostic::error(message).in_file(project.shown(file))
+    Diagnostic::error(message).in_file(file)
 }
 
 fn print(report: &LintReport, format: Format, context: &Context) -> Result<(), CommandError> {

@@ -7,7 +7,7 @@ use proctor_model::ExitCode;
 use proctor_model::eval::listing::LISTING_SCHEMA_VERSION;
 use proctor_model::eval::{ListedResult, ListedSkill, Listing, ResultState};
 use proctor_report::eval as report;
-use proctor_store::eval::{Stored, load};
+use proctor_store::eval::Stored;
 
 use super::common::{self, Place};
 use crate::args::Output;
@@ -33,8 +33,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandError> {
     let project = args.place.project(context)?;
     let settings = common::settings(&project, context)?;
-    let file = args.place.results(&project, context);
-    let results = load(&file, common::load_key(context).as_ref()).map_err(CommandError::usage)?;
+    let results = args.place.load(&project, common::load_key(context).as_ref(), context)?;
     let skills: Vec<_> = project.skills.iter().collect();
     let listed = inspect(&project, &skills)
         .iter()

@@ -1,8 +1,11 @@
 //! `proctor eval`: do skills fire when they should, and do they help?
 
+mod calibrate_estimate;
 mod common;
+mod keygen;
 mod lint;
 mod list;
+mod report;
 mod run;
 
 use proctor_model::ExitCode;
@@ -24,8 +27,14 @@ pub(crate) enum Command {
     Run(Box<run::Args>),
     /// Check case files and recorded results against the rules.
     Lint(lint::Args),
+    /// Recommend what to do with each skill.
+    Report(report::Args),
+    /// Propose assumptions for the estimate of costs from recorded runs.
+    CalibrateEstimate(calibrate_estimate::Args),
     /// List the skills of the project, their cases and their recorded results.
     List(list::Args),
+    /// Make a pair of keys for signatures that others can check.
+    Keygen(keygen::Args),
 }
 
 impl Command {
@@ -33,7 +42,10 @@ impl Command {
         let done = match self {
             Self::Run(args) => run::run(&args, context),
             Self::Lint(args) => lint::run(&args, context),
+            Self::Report(args) => report::run(&args, context),
+            Self::CalibrateEstimate(args) => calibrate_estimate::run(&args, context),
             Self::List(args) => list::run(&args, context),
+            Self::Keygen(args) => keygen::run(&args, context),
         };
         done.map_err(|error| error.with_code(COULD_NOT_RUN))
     }

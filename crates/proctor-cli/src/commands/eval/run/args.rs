@@ -1,11 +1,12 @@
 //! The arguments of `proctor eval run`.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use clap::ValueEnum;
 
-use super::super::common::Place;
+use super::super::common::{Place, share};
 
 /// Arguments of `proctor eval run`.
 #[derive(clap::Args)]
@@ -75,6 +76,9 @@ pub(crate) struct Args {
     /// Run each case without the skill too.
     #[arg(long, help_heading = "Runner")]
     pub(super) ablation: bool,
+    /// How many sessions the native runner has side by side [default: 4].
+    #[arg(short, long, value_name = "N", help_heading = "Runner")]
+    pub(super) jobs: Option<NonZeroUsize>,
     /// Run the commands of `command_exit` assertions; without it they fail.
     #[arg(long, help_heading = "Runner")]
     pub(super) allow_exec: bool,
@@ -114,12 +118,19 @@ pub(crate) struct Args {
     /// Write the report to eval-report.<txt|json|md|xml> in this folder instead.
     #[arg(long, visible_alias = "out", value_name = "DIR", help_heading = "Result")]
     pub(super) output_dir: Option<Utf8PathBuf>,
-    /// The day of the run, as it is recorded [default: AI_RULEZ_EVAL_DATE]; never read from a clock.
+    /// The day of the run, as it is recorded [default: the variable
+    /// `AI_RULEZ_EVAL_DATE`]; never read from a clock.
     #[arg(long, value_name = "DAY", value_parser = day, help_heading = "Result")]
     pub(super) date: Option<String>,
     /// Leave the results file as it is.
     #[arg(long, help_heading = "Result")]
     pub(super) no_write: bool,
+    /// Sign the results file so that others can check it with a public key.
+    #[arg(long, value_name = "METHOD", requires = "sign_key", help_heading = "Result")]
+    pub(super) sign: Option<Method>,
+    /// The private key for `--sign`; `proctor eval keygen` makes one.
+    #[arg(long, value_name = "FILE", requires = "sign", help_heading = "Result")]
+    pub(super) sign_key: Option<Utf8PathBuf>,
     #[command(flatten, next_help_heading = "Project")]
     pub(super) place: Place,
 }
@@ -151,6 +162,13 @@ pub(super) enum Figure {
     High,
 }
 
+/// How results are signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Method {
+    /// Ed25519, in a DSSE envelope beside the results file.
+    Ed25519,
+}
+
 /// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -177,19 +195,12 @@ impl Format {
 }
 
 /// No time limit: a year, which any clock can add.
-const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+const NO_LIMIT: Duration = Duration::from_hours(365 * 24);
 
 fn amount(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => Err("expected an amount of US dollars, such as 2.5".to_owned()),
-    }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
-        _ => Err("expected a number from 0 to 1, such as 0.8".to_owned()),
     }
 }
 

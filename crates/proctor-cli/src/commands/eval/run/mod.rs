@@ -1,25 +1,25 @@
 //! `proctor eval run`.
 
 mod args;
+mod choose;
 mod keep;
 mod plan;
 mod print;
 
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
 
-use camino::Utf8PathBuf;
-use proctor_formats::eval::{EvalSettings, Project, inspect};
+use camino::{Utf8Path, Utf8PathBuf};
+use proctor_formats::eval::{EvalSettings, Project, Skill, inspect};
 use proctor_grade::eval::{DEFAULT_MODEL, PRICES, Price, PriceOverrides, RunPlan};
 use proctor_model::ExitCode;
-use proctor_model::eval::{Estimate, EvalReport, SkillStatus};
+use proctor_model::eval::report::REPORT_SCHEMA_VERSION;
+use proctor_model::eval::{Estimate, EvalReport, SkillReport, SkillStatus};
 use proctor_runner::eval::{self as runner, Job, Machine, Ran, Runner, Settings, Stopped};
 use proctor_sandbox::{Launcher, Rooms};
-use proctor_store::eval::{
-    Key, Programs, Results, command_fingerprint, load, native_fingerprint, plugin_eval_fingerprint,
-};
+use proctor_store::eval::{Key, PrivateKey, Results, changed_files, load, write_attestation};
 
 pub(crate) use self::args::Args;
-use self::args::{Figure, Grader, Mode};
+use self::args::Figure;
 use self::keep::Keeper;
 use self::plan::{Planned, Terms};
 use super::{FAILED, common};
@@ -27,13 +27,6 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::interrupt;
 use crate::progress::EvalProgress;
-
-/// The runner that drives the eval command of Claude Code.
-const PLUGIN_EVAL: &str = "claude-plugin-eval";
-/// The runner that is a shell command.
-const COMMAND: &str = "command";
-/// The runner that is Proctor itself.
-const NATIVE: &str = "native";
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandError> {
     let prepared = Prepared::new(args, context)?;
@@ -54,12 +47,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandErr
     let skills = ran.skills.into_iter().map(|run| keeper.with_estimate(run)).collect();
     let report = prepared.report(args, skills, estimate, ran.cost_usd);
     print::report(&report, prepared.threshold, args, context)?;
-    match (keeper.failure(), ran.stopped) {
-        (Some(failure), _) => Err(CommandError::usage(failure)
-            .hint("what was measured stands in the report and nowhere else")),
-        (None, Some(stopped)) => Err(explain(stopped)),
-        (None, None) => Ok(exit_code(&report)),
+    if let Some(failure) = keeper.failure() {
+        return Err(CommandError::usage(failure)
+            .hint("what was measured last stands in the report and nowhere else"));
     }
+    if let Some(stopped) = ran.stopped {
+        return Err(explain(stopped));
+    }
+    prepared.sign(context)?;
+    Ok(exit_code(&report))
 }
 
 fn exit_code(report: &EvalReport) -> ExitCode {
@@ -86,14 +82,18 @@ struct Prepared {
     price: Price,
     threshold: f64,
     date: Option<String>,
+    /// Signs the results file for others.
+    signer: Option<PrivateKey>,
 }
 
 impl Prepared {
     /// Refuses everything that can be refused without spending anything.
     fn new(args: &Args, context: &Context) -> Result<Self, CommandError> {
-        refuse_what_is_missing(args)?;
+        choose::refuse_what_is_missing(args)?;
         let date = args.date(context)?;
-        let runner = choose_runner(args)?;
+        let signer =
+            args.sign_key.as_deref().map(|file| signer(file, args, context)).transpose()?;
+        let runner = choose::runner(args)?;
         let project = args.place.project(context)?;
         for warning in &project.warnings.0 {
             context.printer.warning(&warning.to_string());
@@ -111,16 +111,18 @@ impl Prepared {
         } else {
             common::load_or_create_key(context)
         };
-        let results = load(&file, key.as_ref()).map_err(CommandError::usage)?;
-        Ok(Self { project, settings, file, key, results, runner, price, threshold, date })
+        let results = args.place.load(&project, key.as_ref(), context)?;
+        Ok(Self { project, settings, file, key, results, runner, price, threshold, date, signer })
     }
 
     fn plan(&self, args: &Args, context: &Context) -> Result<Vec<Planned>, CommandError> {
         let chosen = common::choose(&self.project, &args.skills)?;
-        let fingerprint = self.fingerprint(args, context);
+        let fingerprint =
+            choose::fingerprint(self.runner.as_ref(), args, &self.project.root, context);
+        let changed = self.changed(args, &chosen)?;
         let terms = Terms {
             results: &self.results,
-            changed: None,
+            changed: changed.as_ref(),
             tags: &args.tags,
             force: args.force,
             dry_run: args.dry_run,
@@ -146,36 +148,22 @@ impl Prepared {
         Ok(plan)
     }
 
-    fn runs(&self, args: &Args) -> RunPlan {
-        RunPlan { runs: self.runner.runs_per_case(), ablation: args.ablation }
+    /// The skills that differ from the base; `None` when that does not matter.
+    fn changed(
+        &self,
+        args: &Args,
+        chosen: &[&Skill],
+    ) -> Result<Option<BTreeSet<String>>, CommandError> {
+        if !args.changed_only {
+            return Ok(None);
+        }
+        let files = changed_files(&self.project.root, &args.base).map_err(CommandError::usage)?;
+        let changed = chosen.iter().filter(|skill| files.touch(skill));
+        Ok(Some(changed.map(|skill| skill.id.clone()).collect()))
     }
 
-    /// What the runner itself is, for the cache.
-    fn fingerprint(&self, args: &Args, context: &Context) -> String {
-        let programs = Programs {
-            folder: self.project.root.as_std_path(),
-            search: context.var("PATH").map(OsStr::new),
-        };
-        let runs = self.runner.runs_per_case();
-        let extra = args.runner_arg.as_slice();
-        match self.runner.name() {
-            PLUGIN_EVAL => {
-                let judge = args.judge_model.as_deref().unwrap_or_default();
-                plugin_eval_fingerprint(&args.claude_bin, runs, judge, extra, &programs)
-            }
-            NATIVE => {
-                let program = match args.harness.as_str() {
-                    "claude" => args.claude_bin.as_str(),
-                    "codex" => args.codex_bin.as_str(),
-                    _ => context.proctor.as_str(),
-                };
-                native_fingerprint(program, runs, extra, &programs)
-            }
-            _ => {
-                let command = args.runner_command.as_deref().unwrap_or_default();
-                command_fingerprint(command, &programs)
-            }
-        }
+    fn runs(&self, args: &Args) -> RunPlan {
+        RunPlan { runs: self.runner.runs_per_case(), ablation: args.ablation }
     }
 
     fn refuse_too_dear(&self, args: &Args, estimate: &Estimate) -> Result<(), CommandError> {
@@ -250,22 +238,47 @@ impl Prepared {
         Ok((ran, keeper))
     }
 
+    /// Signs the results file as it now is, unless that would make others believe what is not
+    /// believed here.
+    fn sign(&self, context: &Context) -> Result<(), CommandError> {
+        let Some(signer) = &self.signer else { return Ok(()) };
+        let results = load(&self.file, self.key.as_ref()).map_err(CommandError::usage)?;
+        let unbelieved: Vec<&str> = results
+            .records()
+            .filter(|stored| !stored.is_believed())
+            .map(|stored| stored.record().id.as_str())
+            .collect();
+        if !unbelieved.is_empty() {
+            let message = format!(
+                "the results file is not signed: the records of {} are unverified",
+                unbelieved.join(", ")
+            );
+            return Err(
+                CommandError::usage(message).hint("run these skills too, or remove their records")
+            );
+        }
+        let path = write_attestation(&self.file, signer, env!("CARGO_PKG_VERSION"))
+            .map_err(CommandError::usage)?;
+        context.printer.note(&format!("signed: {}", self.project.shown(&path)));
+        Ok(())
+    }
+
     fn report(
         &self,
         args: &Args,
-        skills: Vec<proctor_model::eval::SkillReport>,
+        skills: Vec<SkillReport>,
         estimate: Estimate,
         cost_usd: f64,
     ) -> EvalReport {
         EvalReport {
-            schema_version: proctor_model::eval::report::REPORT_SCHEMA_VERSION,
+            schema_version: REPORT_SCHEMA_VERSION,
             runner: self.runner.name().to_owned(),
             harness: args.harness.clone(),
             model: args.model().to_owned(),
             date: self.date.clone(),
             ablation: args.ablation,
             dry_run: args.dry_run,
-            failed: skills.iter().any(proctor_model::eval::SkillReport::failed),
+            failed: skills.iter().any(SkillReport::failed),
             skills,
             estimate,
             cost_usd,
@@ -295,41 +308,12 @@ impl Args {
     }
 }
 
-/// What the command line names and this version does not have.
-fn refuse_what_is_missing(args: &Args) -> Result<(), CommandError> {
-    if args.mode == Mode::Activation {
-        return Err(CommandError::usage("this version does not measure activation")
-            .hint("leave out `--mode`: case runs tell whether skills fire, too"));
+/// The key that signs for others.
+fn signer(file: &Utf8Path, args: &Args, context: &Context) -> Result<PrivateKey, CommandError> {
+    if args.dry_run || args.no_write || !args.tags.is_empty() {
+        return Err(CommandError::usage("there is nothing to sign: no result is kept")
+            .hint("`--sign` does not go with `--dry-run`, `--no-write` and `--tag`"));
     }
-    if args.grader == Grader::Builtin {
-        return Err(CommandError::usage("this version has no grader of its own")
-            .hint("leave out `--grader`: the runner grades rubrics"));
-    }
-    Ok(())
-}
-
-fn choose_runner(args: &Args) -> Result<Box<dyn Runner>, CommandError> {
-    let name = match (&args.runner, &args.runner_command) {
-        (Some(name), _) => name.as_str(),
-        (None, Some(_)) => COMMAND,
-        (None, None) if args.harness == "claude" => PLUGIN_EVAL,
-        (None, None) => {
-            let message = format!("no runner is named for harness `{}`", args.harness);
-            return Err(CommandError::usage(message)
-                .hint("`--runner native`, or `--runner-command` with a command of your own"));
-        }
-    };
-    if name != COMMAND && args.runner_command.is_some() {
-        let message = format!("`--runner-command` does not go with `--runner {name}`");
-        return Err(CommandError::usage(message).hint("leave one of the two out"));
-    }
-    let options = runner::Options {
-        harness: args.harness.clone(),
-        command: args.runner_command.clone(),
-        claude_bin: Some(args.claude_bin.clone()),
-        judge_model: args.judge_model.clone(),
-        args: args.runner_arg.clone(),
-        runs: (args.runs > 0).then_some(args.runs),
-    };
-    runner::runner(name, &options).map_err(CommandError::usage)
+    let text = fs_err::read_to_string(context.cwd.join(file).as_std_path())?;
+    PrivateKey::from_pem(&text).map_err(|error| CommandError::usage(format!("{file}: {error}")))
 }

@@ -101,8 +101,10 @@ impl Terms<'_> {
         cases: Vec<ExpandedCase>,
     ) -> Result<(), String> {
         let Planned { job: Job { report, task }, fresh, amended } = planned;
-        fresh.digest = inspected.digest.as_ref().map_err(ToString::to_string)?.clone();
-        fresh.cases_digest = inspected.cases_digest.as_ref().map_err(ToString::to_string)?.clone();
+        let digest = inspected.digest.as_ref().map_err(ToString::to_string)?;
+        let cases_digest = inspected.cases_digest.as_ref().map_err(ToString::to_string)?;
+        fresh.digest.clone_from(digest);
+        fresh.cases_digest.clone_from(cases_digest);
         match &inspected.lock_digest {
             Ok(digest) => fresh.lock_digest.clone_from(digest),
             Err(error) => report.warnings.push(format!("usage logs join by id only: {error}")),
