@@ -44,7 +44,7 @@ struct EnvelopeSignature {
 #[derive(Serialize, Deserialize)]
 struct Statement {
     #[serde(rename = "_type")]
-    statement_type: String,
+    schema: String,
     subject: Vec<Subject>,
     #[serde(rename = "predicateType")]
     predicate_type: String,
@@ -144,7 +144,7 @@ fn attest(
     version: &str,
 ) -> Result<String, serde_json::Error> {
     let statement = Statement {
-        statement_type: STATEMENT_TYPE.to_owned(),
+        schema: STATEMENT_TYPE.to_owned(),
         subject: vec![Subject {
             name: name.to_owned(),
             digest: SubjectDigest { sha256: digest.to_string() },
@@ -188,8 +188,7 @@ fn verify(
 
     let statement: Statement = serde_json::from_slice(&payload)
         .map_err(|error| AttestationError::Malformed(error.to_string()))?;
-    let is_ours =
-        statement.statement_type == STATEMENT_TYPE && statement.predicate_type == PREDICATE_TYPE;
+    let is_ours = statement.schema == STATEMENT_TYPE && statement.predicate_type == PREDICATE_TYPE;
     if !is_ours {
         return Err(malformed("its statement is about something else"));
     }
