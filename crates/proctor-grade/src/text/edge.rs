@@ -15,13 +15,24 @@ const SPACELESS: [Script; 7] = [
     Script::Myanmar,
 ];
 
-/// Whether a word may end between two neighbours, of which `own` belongs to what was searched for.
-///
-/// A text that ends in punctuation (`C++`) has a border there whatever follows. Where either side
-/// is in a script without spaces there is nothing to tell a border by, and every place counts.
-pub(super) fn is_edge(own: Option<char>, neighbour: Option<char>) -> bool {
-    let (Some(own), Some(neighbour)) = (own, neighbour) else { return true };
-    !is_word(own) || !continues(neighbour) || is_spaceless(own) || is_spaceless(neighbour)
+/// The first or the last character of what is searched for, and whether a word may end beside it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    /// Whether what [`continues`] a word continues this one.
+    joins: bool,
+}
+
+impl End {
+    /// A text that ends in punctuation (`C++`) has a border there whatever follows.
+    pub(super) fn new(own: Option<char>) -> Self {
+        Self { joins: own.is_some_and(|own| is_word(own) && !is_spaceless(own)) }
+    }
+
+    /// Whether there is a border between it and its neighbour. Where either side is in a script
+    /// without spaces there is nothing to tell a border by, and every place counts.
+    pub(super) fn borders(self, neighbour: Option<char>) -> bool {
+        !self.joins || neighbour.is_none_or(|other| !continues(other) || is_spaceless(other))
+    }
 }
 
 /// A letter, a number or a mark.
@@ -45,13 +56,20 @@ fn category(c: char) -> GeneralCategory {
 }
 
 fn is_spaceless(c: char) -> bool {
-    let scripts = ScriptWithExtensions::new();
-    !c.is_ascii() && SPACELESS.iter().any(|&script| scripts.has_script(c, script))
+    if c.is_ascii() {
+        return false;
+    }
+    let scripts = ScriptWithExtensions::new().get_script_extensions_val(c);
+    scripts.iter().any(|script| SPACELESS.contains(&script))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn is_edge(own: Option<char>, neighbour: Option<char>) -> bool {
+        End::new(own).borders(neighbour)
+    }
 
     #[test]
     fn letters_numbers_and_marks_hold_together() {

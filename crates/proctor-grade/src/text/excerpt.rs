@@ -1,10 +1,11 @@
 //! From a place in the normalised text back to the text that a person wrote.
 //!
-//! The way back is walked only when an excerpt is wanted, and only as far as the occurrence. Pieces
+//! The way back is walked only when an excerpt is wanted, and from the last [`Mark`] before it. Pieces
 //! that are not ASCII are cut into graphemes for it: normalising works inside a grapheme, never
 //! across its borders.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
+use std::sync::OnceLock;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
@@ -16,9 +17,56 @@ pub const EXCERPT_CONTEXT: usize = 40;
 /// Code points of the occurrence that an excerpt shows at most.
 pub const EXCERPT_HIT: usize = 1000;
 
+/// So many bytes of a text lie between two [`Mark`]s.
+const MARK_EVERY: usize = 4096;
+
+/// A place of the original from which the way may be walked on.
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    /// Its offset; what follows begins with a grapheme.
+    from: usize,
+    /// The bytes of the normal form before it.
+    normal: usize,
+    /// Whether white space stands before it that has not become a space yet.
+    pending: bool,
+}
+
+/// Marks in a text, made when the first excerpt is wanted: many excerpts of a long text cost one
+/// walk through it and not one each.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Marks(OnceLock<Vec<Mark>>);
+
+impl Marks {
+    /// The last mark of `original` before `at` of its normal form.
+    fn before(&self, original: &str, at: usize) -> Mark {
+        const START: Mark = Mark { from: 0, normal: 0, pending: false };
+        if original.len() <= MARK_EVERY {
+            return START;
+        }
+        let marks = self.0.get_or_init(|| marks(original));
+        let later = marks.partition_point(|mark| mark.normal <= at);
+        later.checked_sub(1).and_then(|last| marks.get(last)).copied().unwrap_or(START)
+    }
+}
+
+fn marks(original: &str) -> Vec<Mark> {
+    let mut marks = Vec::with_capacity(original.len() / MARK_EVERY);
+    let mut length = Length::default();
+    let mut next = MARK_EVERY;
+    steps(original, 0, |c, place| {
+        if place.start >= next {
+            next = place.start + MARK_EVERY;
+            marks.push(Mark { from: place.start, normal: length.normal, pending: length.pending });
+        }
+        length.add(c);
+        ControlFlow::Continue(())
+    });
+    marks
+}
+
 /// The part of `original` around the range `at` of its normal form.
-pub(super) fn excerpt<'a>(original: &'a str, at: &Range<usize>) -> &'a str {
-    let hit = locate(original, at);
+pub(super) fn excerpt<'a>(original: &'a str, marks: &Marks, at: &Range<usize>) -> &'a str {
+    let hit = locate(original, marks, at);
     let shown = forward(original, hit.start, EXCERPT_HIT).min(hit.end);
     let context = if shown == hit.end { EXCERPT_CONTEXT } else { 0 };
     let (start, end) =
@@ -30,57 +78,70 @@ pub(super) fn excerpt<'a>(original: &'a str, at: &Range<usize>) -> &'a str {
 
 /// The range of `original` that became the range `at` of its normal form, widened to whole
 /// graphemes.
-fn locate(original: &str, at: &Range<usize>) -> Range<usize> {
-    let mut walk = Walk { at, normal: 0, pending: false, start: None };
-    let mut from = 0;
-    for piece in pieces(original) {
-        match piece {
-            Piece::Ascii(run) => {
-                for (offset, byte) in run.bytes().enumerate() {
-                    let place = from + offset;
-                    if let Some(hit) = walk.step(char::from(byte), place..place + 1) {
-                        return hit;
-                    }
-                }
-                from += run.len();
-            }
-            Piece::Other(stretch) => {
-                for grapheme in stretch.graphemes(true) {
-                    let place = from..from + grapheme.len();
-                    for c in fold(grapheme).chars() {
-                        if let Some(hit) = walk.step(c, place.clone()) {
-                            return hit;
-                        }
-                    }
-                    from = place.end;
-                }
-            }
+fn locate(original: &str, marks: &Marks, at: &Range<usize>) -> Range<usize> {
+    let Mark { from, normal, pending } = marks.before(original, at.start);
+    let mut length = Length { normal, pending };
+    let (mut start, mut end) = (None, None);
+    steps(original, from, |c, place| {
+        if !length.add(c) {
+            return ControlFlow::Continue(());
         }
+        if length.normal > at.start {
+            start.get_or_insert(place.start);
+        }
+        if start.is_some() && length.normal >= at.end {
+            end = Some(place.end);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    start.unwrap_or(original.len())..end.unwrap_or(original.len())
+}
+
+/// Gives `step` every folded character that comes of `original` from the grapheme at `from` on, with
+/// the place that it came from.
+fn steps(
+    original: &str,
+    mut from: usize,
+    mut step: impl FnMut(char, Range<usize>) -> ControlFlow<()>,
+) {
+    for piece in pieces(original.get(from..).unwrap_or_default()) {
+        let (Piece::Ascii(stretch) | Piece::Other(stretch)) = piece;
+        let done = match piece {
+            Piece::Ascii(run) => (from..)
+                .zip(run.bytes())
+                .try_for_each(|(place, byte)| step(char::from(byte), place..place + 1)),
+            Piece::Other(stretch) => {
+                stretch.grapheme_indices(true).try_for_each(|(offset, grapheme)| {
+                    let place = from + offset..from + offset + grapheme.len();
+                    fold(grapheme).chars().try_for_each(|c| step(c, place.clone()))
+                })
+            }
+        };
+        if done.is_break() {
+            return;
+        }
+        from += stretch.len();
     }
-    walk.start.unwrap_or(original.len())..original.len()
 }
 
 /// The same collapsing of white space as in the normal form, but only counted.
-struct Walk<'a> {
-    at: &'a Range<usize>,
+#[derive(Default)]
+struct Length {
     normal: usize,
     pending: bool,
-    start: Option<usize>,
 }
 
-impl Walk<'_> {
-    /// Takes the next folded character, which came from `place`; gives the range once its end is
-    /// reached.
-    fn step(&mut self, c: char, place: Range<usize>) -> Option<Range<usize>> {
+impl Length {
+    /// Takes the next folded character; `false` when it is white space, which counts only once
+    /// another one follows.
+    fn add(&mut self, c: char) -> bool {
         if is_space(c) {
             self.pending = self.normal > 0;
-            return None;
+            return false;
         }
         self.normal += usize::from(std::mem::take(&mut self.pending)) + c.len_utf8();
-        if self.start.is_none() && self.normal > self.at.start {
-            self.start = Some(place.start);
-        }
-        self.start.filter(|_| self.normal >= self.at.end).map(|start| start..place.end)
+        true
     }
 }
 
@@ -160,8 +221,8 @@ mod tests {
 
     #[test]
     fn half_a_grapheme_shows_the_whole() {
-        assert_eq!(locate("a \u{df} b", &(3..4)), 2..4);
-        assert_eq!(locate("x\u{302}\u{323}y", &(0..1)), 0..5);
+        assert_eq!(locate("a \u{df} b", &Marks::default(), &(3..4)), 2..4);
+        assert_eq!(locate("x\u{302}\u{323}y", &Marks::default(), &(0..1)), 0..5);
     }
 
     #[test]
@@ -174,10 +235,40 @@ mod tests {
     }
 
     #[test]
+    fn many_excerpts_of_a_long_text_cost_one_walk() {
+        let text = format!("{} {}", "é".repeat(100_000), "Oslo ".repeat(500));
+        let prepared = Prepared::new(&text);
+        let begin = normalise(&text).find("oslo").expect("contained");
+        for word in 0..500 {
+            let at = begin + 5 * word..begin + 5 * word + 4;
+            assert!(prepared.excerpt(&at).contains("Oslo"));
+        }
+    }
+
+    #[test]
     fn a_foreign_range_gives_no_panic() {
         for at in [0..0, 5..9, 100..200] {
-            excerpt("é x", &at);
-            excerpt("", &at);
+            excerpt("é x", &Marks::default(), &at);
+            excerpt("", &Marks::default(), &at);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// From a mark as from the beginning.
+        #[test]
+        fn marks_change_nothing(part in awkward(), from in 0usize..40_000, length in 1usize..8) {
+            let text = part.repeat(2 * MARK_EVERY / part.len().max(1) + 1);
+            let normal = normalise(&text);
+            let from = from % normal.len().max(1);
+            let at = from..(from + length).min(normal.len());
+            let none = Marks::default();
+            none.0.set(Vec::new()).expect("not set yet");
+            prop_assert_eq!(
+                locate(&text, &Marks::default(), &at),
+                locate(&text, &none, &at)
+            );
         }
     }
 
@@ -192,10 +283,10 @@ mod tests {
             };
             prop_assume!(first.1 != ' ' && last.1 != ' ');
             let at = first.0..last.0 + last.1.len_utf8();
-            let hit = locate(&text, &at);
+            let hit = locate(&text, &Marks::default(), &at);
             let found = normalise(&text[hit.clone()]).into_owned();
             prop_assert!(found.contains(&normal[at.clone()]), "{found:?} {:?}", &normal[at.clone()]);
-            let shown = excerpt(&text, &at);
+            let shown = excerpt(&text, &Marks::default(), &at);
             prop_assert!(shown.contains(&text[hit]));
         }
     }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::edge::is_edge;
-use super::excerpt::excerpt;
+use super::edge::End;
+use super::excerpt::{Marks, excerpt};
 use super::normal::normalise;
 
 /// Which occurrences count.
@@ -37,12 +37,13 @@ pub struct Find {
 pub struct Prepared<'a> {
     original: &'a str,
     normal: Cow<'a, str>,
+    marks: Marks,
 }
 
 impl<'a> Prepared<'a> {
     /// Normalises `original`.
     pub fn new(original: &'a str) -> Self {
-        Self { original, normal: normalise(original) }
+        Self { original, normal: normalise(original), marks: Marks::default() }
     }
 
     /// The text as it was given.
@@ -83,14 +84,14 @@ impl<'a> Prepared<'a> {
     /// would cut a grapheme. An occurrence of more than [`EXCERPT_HIT`](super::EXCERPT_HIT) code
     /// points is shown from its beginning.
     pub fn excerpt(&self, at: &Range<usize>) -> &'a str {
-        excerpt(self.original, at)
+        excerpt(self.original, &self.marks, at)
     }
 }
 
 /// Where the first occurrence between word edges begins, or else the first, and which of the two
 /// it is.
 fn best_hit(text: &str, needle: &str) -> Option<(usize, bool)> {
-    let edges = Edges { text, needle, first: needle.chars().next(), last: needle.chars().last() };
+    let edges = Edges::new(text, needle);
     let first = memchr::memmem::find(text.as_bytes(), needle.as_bytes())?;
     if edges.around(first) {
         return Some((first, true));
@@ -101,17 +102,22 @@ fn best_hit(text: &str, needle: &str) -> Option<(usize, bool)> {
 
 struct Edges<'a> {
     text: &'a str,
-    needle: &'a str,
-    first: Option<char>,
-    last: Option<char>,
+    length: usize,
+    first: End,
+    last: End,
 }
 
-impl Edges<'_> {
+impl<'a> Edges<'a> {
+    fn new(text: &'a str, needle: &str) -> Self {
+        let (first, last) = (needle.chars().next(), needle.chars().next_back());
+        Self { text, length: needle.len(), first: End::new(first), last: End::new(last) }
+    }
+
     /// Whether the occurrence that begins at `start` stands between word edges.
     fn around(&self, start: usize) -> bool {
         let before = self.text.get(..start).and_then(|text| text.chars().next_back());
-        let after = self.text.get(start + self.needle.len()..).and_then(|text| text.chars().next());
-        is_edge(self.first, before) && is_edge(self.last, after)
+        let after = self.text.get(start + self.length..).and_then(|text| text.chars().next());
+        self.first.borders(before) && self.last.borders(after)
     }
 }
 
@@ -275,12 +281,7 @@ mod tests {
             let hits: Vec<usize> = (0..=text.normal().len())
                 .filter(|&at| text.normal()[at..].starts_with(needle.normal()))
                 .collect();
-            let edges = Edges {
-                text: text.normal(),
-                needle: needle.normal(),
-                first: needle.normal().chars().next(),
-                last: needle.normal().chars().last(),
-            };
+            let edges = Edges::new(text.normal(), needle.normal());
             let best = hits.iter().find(|&&at| edges.around(at)).map(|&at| (at, true));
             let any = hits.first().map(|&at| (at, false));
             prop_assert_eq!(best_hit(text.normal(), needle.normal()), best.or(any));
