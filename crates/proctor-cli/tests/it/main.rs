@@ -3,6 +3,9 @@
 mod conformance_install;
 mod conformance_test;
 mod corpus;
+mod eval_lint;
+mod eval_project;
+mod eval_run;
 mod real_harness;
 mod score;
 mod score_examples;
