@@ -6,7 +6,7 @@
 //! writes one that means the same; groups become non-capturing, since only a match is asked for.
 //! Syntax: <https://github.com/google/re2/wiki/Syntax> and the documentation of `regexp/syntax`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -221,30 +221,39 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Flags behind `(?`; whether a group follows them.
+    /// Flags behind `(?`; whether a group follows them. Of a flag that is named twice the last
+    /// mention counts.
     fn flags(&mut self, offset: usize) -> Result<bool, Re2Error> {
-        self.out.push_str("(?");
+        let mut flags: BTreeMap<char, bool> = BTreeMap::new();
         let (mut negated, mut any) = (false, false);
-        loop {
+        let end = loop {
             let Some((_, character)) = self.characters.next() else {
                 return Err(error(offset, "`(` without its `)`"));
             };
             match character {
-                'i' | 'm' | 's' | 'U' => any = true,
-                '-' if !negated => (negated, any) = (true, false),
-                // A minus without a flag after it says nothing, and is refused.
-                ':' | ')' if any || !negated => {
-                    if character == ')' && !any && !negated {
-                        return Err(error(offset, "expected flags after `(?`"));
-                    }
-                    self.out.push(character);
-                    return Ok(character == ':');
+                'i' | 'm' | 's' | 'U' => {
+                    flags.insert(character, !negated);
+                    any = true;
                 }
+                '-' if !negated => (negated, any) = (true, false),
+                ')' if !any && !negated => return Err(error(offset, "expected flags after `(?`")),
+                // A minus without a flag after it says nothing, and is refused below.
+                ':' | ')' if any || !negated => break character,
                 '=' | '!' | '<' => return Err(error(offset, "RE2 has no look-around")),
                 _ => return Err(error(offset, "expected one of the flags `i`, `m`, `s`, `U`")),
             }
-            self.out.push(character);
+        };
+        let named = |wanted: bool| {
+            flags.iter().filter(move |(_, on)| **on == wanted).map(|(flag, _)| *flag)
+        };
+        self.out.push_str("(?");
+        self.out.extend(named(true));
+        if named(false).next().is_some() {
+            self.out.push('-');
+            self.out.extend(named(false));
         }
+        self.out.push(end);
+        Ok(end == ':')
     }
 
     /// What follows a backslash outside a class.
@@ -529,6 +538,7 @@ mod tests {
             ("^a|b$", "^a|b$"),
             ("(?i)a.*?b+", "(?i)a.*?b+"),
             ("(?i-s:x)(?m)", "(?i-s:x)(?m)"),
+            ("(?iis-i:x)", "(?s-i:x)"),
             ("(a)(?:b)(?P<n>c)(?<m>d)", "(?:a)(?:b)(?:c)(?:d)"),
             ("a{2}b{2,}c{2,3}?", "a{2}b{2,}c{2,3}?"),
             (r"\pL\p{^Greek}\P{^Lu}", r"\p{L}\P{Greek}\p{Lu}"),
