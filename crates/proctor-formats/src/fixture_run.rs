@@ -12,11 +12,13 @@ mod file;
 pub mod import;
 mod parse;
 mod schema;
+mod violations;
 
-pub use contract::{ActualSource, Broken, MAX_VIOLATIONS};
+pub use contract::{ActualSource, Broken};
 pub use file::{open, read};
 pub use parse::Document;
 pub use schema::schema;
+pub use violations::MAX_VIOLATIONS;
 
 /// The longest run that is read: 16 MiB.
 pub const MAX_BYTES: u64 = crate::tree::MAX_BYTES;

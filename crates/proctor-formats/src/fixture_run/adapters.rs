@@ -81,7 +81,8 @@ impl Adapter {
     ///
     /// # Errors
     ///
-    /// Every place at which the payload has another shape than the adapter reads, by pointer.
+    /// Every place at which the payload has another shape than the adapter reads, by pointer, as far
+    /// as [`super::MAX_VIOLATIONS`].
     pub fn adapt<'p>(
         &self,
         payload: &'p Json<'p>,
@@ -89,8 +90,7 @@ impl Adapter {
     ) -> Result<Adapted<'p>, Vec<Violation>> {
         let mut reader = shape::Reader::new(self);
         let draft = (self.read)(&mut reader, payload, order_by);
-        let mut violations = reader.into_violations();
-        violations.sort();
+        let violations = reader.into_violations();
         if violations.is_empty() { Ok(draft.finish()) } else { Err(violations) }
     }
 }

@@ -9,9 +9,7 @@ use proctor_model::recorded::run::{
 
 use super::describe::{Pointer, did_you_mean};
 use super::parse::Document;
-
-/// The most violations that are told one by one; what is left is told as a number.
-pub const MAX_VIOLATIONS: usize = 1_000;
+use super::violations::Violations;
 
 /// Where a run's answer comes from.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +29,7 @@ pub struct Broken<'a> {
     pub expected: Expected<'a>,
     /// What the self-test was told to expect.
     pub intended_verdict: Option<Verdict>,
-    /// Every violation, by pointer, as far as [`MAX_VIOLATIONS`]; never empty.
+    /// Every violation, by pointer, as far as [`super::MAX_VIOLATIONS`]; never empty.
     pub violations: Vec<Violation>,
 }
 
@@ -53,19 +51,11 @@ impl<'a> Document<'a> {
             // Neither can be echoed value for value.
             (partial.fixture.query, partial.fixture.memory) = (None, None);
         }
-        let mut violations = reader.violations;
-        violations.sort();
-        if violations.len() > MAX_VIOLATIONS {
-            let further = violations.len() - MAX_VIOLATIONS;
-            violations.truncate(MAX_VIOLATIONS);
-            let message = format!("{further} further violations are not listed");
-            violations.insert(0, Violation::new("", message));
-        }
         Err(Box::new(Broken {
             fixture: partial.fixture,
             expected: partial.expected,
             intended_verdict: partial.intended_verdict,
-            violations,
+            violations: reader.violations.into_sorted(""),
         }))
     }
 
@@ -84,7 +74,7 @@ struct Partial<'d> {
 }
 
 struct Reader {
-    violations: Vec<Violation>,
+    violations: Violations,
 }
 
 impl Reader {

@@ -9,6 +9,7 @@ use proctor_model::{Diagnostic, Digest, Location};
 
 use super::MAX_BYTES;
 use super::describe::Pointer;
+use super::violations::Violations;
 use crate::tree::{self, MAX_DEPTH, MAX_VALUES, Problems};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -18,14 +19,17 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 pub struct Document<'a> {
     pub(super) root: Json<'a>,
     /// What no receipt can echo: duplicate keys and numbers that are no doubles.
-    pub(super) flaws: Vec<Violation>,
+    pub(super) flaws: Violations,
 }
 
 impl<'a> Document<'a> {
     /// Takes a text apart. A byte order mark at its start counts for nothing.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Violation> {
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(explain(bytes));
+            // Who reads a pipe or a line stops here, so how long it is nobody knows.
+            let message =
+                format!("is longer than {MAX_BYTES} bytes (16 MiB), the most that is read");
+            return Err(Violation::new("", message));
         }
         let content = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let Ok(text) = str::from_utf8(content) else { return Err(explain(bytes)) };
@@ -37,7 +41,7 @@ impl<'a> Document<'a> {
             }
             return Err(explain(bytes));
         };
-        let mut flaws = Vec::new();
+        let mut flaws = Violations::default();
         if parser.flawed {
             find_flaws(&root, &Pointer::ROOT, &mut flaws);
         }
@@ -82,7 +86,7 @@ pub(super) fn whole(diagnostic: Diagnostic) -> Violation {
     Violation::new("", diagnostic.message + &hint)
 }
 
-fn find_flaws(value: &Json<'_>, at: &Pointer<'_>, flaws: &mut Vec<Violation>) {
+fn find_flaws(value: &Json<'_>, at: &Pointer<'_>, flaws: &mut Violations) {
     match value {
         Json::Null | Json::Bool(_) | Json::String(_) => {}
         Json::Number(number) => {

@@ -8,12 +8,13 @@ use proctor_model::json::{Json, Object};
 use proctor_model::recorded::run::Violation;
 
 use super::Adapter;
+use crate::fixture_run::violations::Violations;
 
 /// Collects what is wrong with a payload.
 pub(super) struct Reader {
     adapter: &'static str,
     reads: &'static str,
-    violations: Vec<Violation>,
+    violations: Violations,
 }
 
 /// An object and where it stands.
@@ -27,11 +28,12 @@ pub(super) const PAYLOAD: &str = "/payload";
 
 impl Reader {
     pub(super) fn new(adapter: &Adapter) -> Self {
-        Self { adapter: adapter.name, reads: adapter.reads, violations: Vec::new() }
+        Self { adapter: adapter.name, reads: adapter.reads, violations: Violations::default() }
     }
 
+    /// By pointer.
     pub(super) fn into_violations(self) -> Vec<Violation> {
-        self.violations
+        self.violations.into_sorted(PAYLOAD)
     }
 
     /// Notes that the payload as a whole is none that the adapter reads.

@@ -283,6 +283,13 @@ fn a_number_stays_as_it_was_written() {
 }
 
 #[test]
+fn a_million_violations_are_a_thousand_and_a_number() {
+    let shown = violations("mem0", &Value::from(vec![1; 5_000]));
+    assert_eq!(shown.lines().count(), crate::fixture_run::MAX_VIOLATIONS + 1);
+    assert!(shown.starts_with("/payload: 4000 further violations are not listed\n"));
+}
+
+#[test]
 fn a_foreign_shape_is_told_with_every_place() {
     insta::assert_snapshot!(violations("openai-chat", &json!("x")), @"/payload: found a string, but adapter `openai-chat` reads a Chat Completions response, `{choices: [{message: {content, refusal, tool_calls}, finish_reason}]}`: the text of the first choice");
     insta::assert_snapshot!(violations("anthropic", &json!({"choices": []})), @"/payload: found an object without `content`, but adapter `anthropic` reads a Messages response, `{content: [{type: text, text}], stop_reason}`: the text blocks, not thinking or tools");
