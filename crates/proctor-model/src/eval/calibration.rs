@@ -15,9 +15,11 @@ pub struct Calibration {
 impl Calibration {
     /// The group with the most records, whose settings are worth copying; the first of equal ones.
     pub fn largest(&self) -> Option<&CalibrationGroup> {
-        self.groups.iter().reduce(|largest, group| {
-            if group.samples > largest.samples { group } else { largest }
-        })
+        self.groups.iter().reduce(
+            |largest, group| {
+                if group.samples > largest.samples { group } else { largest }
+            },
+        )
     }
 }
 

@@ -27,8 +27,8 @@ pub fn load(path: &Utf8Path, key: Option<&Key>) -> Result<Results, ResultsError>
 /// Changes the results file at `path` and gives what it now holds.
 ///
 /// The file is read anew under a lock, so that of several runs none loses what another wrote, and
-/// replaced whole, so that a reader or a crash never meets half of it. A change that leaves the
-/// text as it was writes nothing.
+/// replaced whole, so that a reader or a crash never meets half of it. When nothing is put or
+/// amended, nothing is written.
 pub fn update(
     path: &Utf8Path,
     key: Option<&Key>,
@@ -49,12 +49,12 @@ pub fn update(
         locked => locked.map_err(failed)?,
     }
     let mut results = load(path, key)?;
-    let before = results.clone();
+    let before = results.digest().copied();
     change(&mut results);
-    if results != before {
+    if results.digest().copied() != before || (before.is_none() && !results.is_empty()) {
         let text = results.to_text().map_err(|error| failed(error.into()))?;
         replace(folder, path.as_std_path(), text.as_bytes()).map_err(failed)?;
-        return Results::parse(path.as_str(), text.as_bytes(), key);
+        results.written_as(&text);
     }
     Ok(results)
 }
@@ -122,7 +122,10 @@ mod tests {
         let (_temp, path) = folder();
         let key = Key::of([1; 32]);
         let written = update(&path, Some(&key), |results| results.put(record("a"), Some(&key)));
-        assert_eq!(written.unwrap(), load(&path, Some(&key)).unwrap());
+        let (written, read) = (written.unwrap(), load(&path, Some(&key)).unwrap());
+        assert_eq!(written.to_text().unwrap(), read.to_text().unwrap());
+        assert_eq!(written.digest(), read.digest());
+        assert_eq!(written.get("a").unwrap().trust(), read.get("a").unwrap().trust());
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o644);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
         assert!(fs::read_to_string(&path).unwrap().ends_with("]\n}\n"));

@@ -17,7 +17,8 @@ pub struct Results {
     records: Vec<Stored>,
     /// Members of the file beside version and records, which other programs put there.
     others: Map<String, Value>,
-    /// The digest of the text that it was read from.
+    /// The digest of the text that it was read from; `None` when there was none, and once it was
+    /// changed.
     digest: Option<Digest>,
 }
 
@@ -136,14 +137,25 @@ impl Results {
         self.records.iter()
     }
 
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
     /// The record of a skill.
     pub fn get(&self, id: &str) -> Option<&Stored> {
         self.records.get(self.first(id)).filter(|stored| stored.record.id == id)
     }
 
-    /// The digest of the text that it was read from; `None` when there was no file.
+    /// The digest of the text that these results were read from or written to; `None` when there is
+    /// no such text, or they were changed since.
     pub fn digest(&self) -> Option<&Digest> {
         self.digest.as_ref()
+    }
+
+    /// Says that they are what this text holds.
+    pub(super) fn written_as(&mut self, text: &str) {
+        self.digest = Some(Digest::of(text.as_bytes()));
     }
 
     /// Puts a new record in the place of that of its skill, signed with `key`. Without a key it is
@@ -152,6 +164,7 @@ impl Results {
         let stored = Stored::made(record, key);
         let id = stored.record.id.clone();
         let at = self.first(&id);
+        self.digest = None;
         self.records.retain(|other| other.record.id != id);
         self.records.insert(at, stored);
     }
@@ -172,6 +185,7 @@ impl Results {
             amended.original = Some(original);
         }
         *stored = amended;
+        self.digest = None;
         true
     }
 
