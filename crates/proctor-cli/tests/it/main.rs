@@ -4,6 +4,7 @@ mod conformance_install;
 mod conformance_test;
 mod corpus;
 mod eval_lint;
+mod eval_native;
 mod eval_project;
 mod eval_run;
 mod real_harness;

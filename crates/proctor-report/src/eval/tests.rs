@@ -115,6 +115,7 @@ fn everything() -> EvalReport {
                     "did not fire".to_owned(),
                     "contains: the answer does not contain \"eu\"".to_owned(),
                 ],
+                fired: vec!["other-skill".to_owned()],
                 rubric_note: Some("names no cluster".to_owned()),
                 ..case("fails", CaseStatus::Failed)
             },
@@ -190,6 +191,7 @@ fn hostile() -> EvalReport {
     let text = || HOSTILE.to_owned();
     let failed = CaseReport {
         failures: vec![text()],
+        fired: vec![text()],
         rubric_note: Some(text()),
         ..case(HOSTILE, CaseStatus::Failed)
     };

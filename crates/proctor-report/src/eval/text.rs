@@ -118,6 +118,9 @@ impl Page<'_> {
         let word = styled(case.status.as_str(), style);
         let why = words::line(&words::why(case));
         self.line(&format!("  {word} {}: {why}", words::line(&case.case)));
+        if !case.fired.is_empty() {
+            self.line(&format!("    skills that loaded: {}", words::line(&case.fired.join(", "))));
+        }
         if let Some(note) = &case.rubric_note {
             self.line(&format!("    grader: {}", words::line(note)));
         }
