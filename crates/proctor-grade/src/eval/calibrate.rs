@@ -307,6 +307,7 @@ mod tests {
         assert_eq!(shown, expected);
         assert_eq!(result.groups[0].proposed.activation_output_tokens, Some(307));
         assert_eq!(result.groups[0].proposed.assumed_output_tokens, None);
+        // Of four with one record each, the first.
         assert_eq!(result.largest(), result.groups.first());
     }
 

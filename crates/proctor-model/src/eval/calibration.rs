@@ -15,11 +15,8 @@ pub struct Calibration {
 impl Calibration {
     /// The group with the most records, whose settings are worth copying; the first of equal ones.
     pub fn largest(&self) -> Option<&CalibrationGroup> {
-        self.groups.iter().reduce(
-            |largest, group| {
-                if group.samples > largest.samples { group } else { largest }
-            },
-        )
+        // Of equal ones the last counts, which is the first when they come backwards.
+        self.groups.iter().rev().max_by_key(|group| group.samples)
     }
 }
 
