@@ -113,7 +113,7 @@ const SURELY_SMALL: usize = 1000;
 
 /// Whether the pattern compiles, and why not. To compile a pattern takes many times as long as to
 /// parse it, and most need no more than that to be known as good.
-fn check_pattern(pattern: &str) -> Result<(), String> {
+pub(super) fn check_pattern(pattern: &str) -> Result<(), String> {
     const NO_CLASS: &str = "it names a class of characters that does not exist";
     let rust = re2::translate(pattern).map_err(|error| error.to_string())?;
     if rust.len() < SURELY_SMALL && !rust.contains('{') {
@@ -130,6 +130,8 @@ fn check_pattern(pattern: &str) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn matches(pattern: &str, text: &str) -> bool {
@@ -181,6 +183,66 @@ mod tests {
         assert!(check_pattern(large).unwrap_err().contains("more than 1048576 bytes"));
         assert!(check_pattern("(").unwrap_err().contains("at byte 0"));
         assert!(check_pattern(r"[\w.-]+@[\w-]+\.\w{2,}").is_ok());
+    }
+
+    const PIECES: [&str; 44] = [
+        "a",
+        "é",
+        "^",
+        "$",
+        ".",
+        "*",
+        "+",
+        "?",
+        "{2}",
+        "{2,}",
+        "{,3}",
+        "{",
+        "}",
+        "|",
+        "(",
+        "(?:",
+        "(?i)",
+        "(?-s:",
+        "(?Um-i)",
+        "(?P<n>",
+        ")",
+        "[",
+        "[^",
+        "]",
+        "-",
+        "[:alpha:]",
+        "[:^word:]",
+        "\\d",
+        "\\W",
+        "\\b",
+        "\\B",
+        "\\pL",
+        "\\P{Greek}",
+        "\\Q",
+        "\\E",
+        "\\n",
+        "\\x41",
+        "\\07",
+        "\\.",
+        "&&",
+        "~~",
+        "--",
+        "#",
+        " ",
+    ];
+
+    proptest! {
+        /// Whatever the translation takes, the engine takes.
+        #[test]
+        fn translations_are_patterns(
+            pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..10),
+        ) {
+            let pattern = pieces.concat();
+            if let Ok(rust) = re2::translate(&pattern) {
+                prop_assert!(regex_syntax::parse(&rust).is_ok(), "{pattern} became {rust}");
+            }
+        }
     }
 
     #[test]
