@@ -17,6 +17,7 @@ mod words;
 
 use proctor_model::eval::EvalReport;
 use proctor_model::json::go;
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
@@ -26,7 +27,7 @@ pub use annotations::{lint_annotations, run_annotations};
 pub use calibration::{calibration_json, calibration_schema, calibration_text};
 pub use junit::run_junit;
 pub use lint::{lint_json, lint_schema, lint_text};
-pub use listing::{listing_json, listing_text};
+pub use listing::{listing_json, listing_schema, listing_text};
 pub use markdown::run_markdown;
 pub use sarif::lint_sarif;
 pub use text::{run_summary, run_text};
@@ -40,9 +41,13 @@ pub fn run_json(report: &EvalReport) -> String {
 
 /// JSON Schema (draft 2020-12) of [`run_json`].
 pub fn run_schema() -> Value {
+    schema::<EvalReport>("Report of proctor eval run")
+}
+
+fn schema<T: JsonSchema>(title: &str) -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<EvalReport>();
-    schema.insert("title".to_owned(), "Report of proctor eval run".into());
+    let mut schema = generator.into_root_schema_for::<T>();
+    schema.insert("title".to_owned(), title.into());
     schema.to_value()
 }
 

@@ -12,4 +12,5 @@ pub mod score;
 mod styles;
 
 pub use inert::{inert, inert_json};
+pub use line::one_line;
 pub use styles::Styles;

@@ -7,7 +7,7 @@ use crate::inert;
 ///
 /// Build servers read commands out of what is printed; `##[` starts one even in the middle of a
 /// line, so its bracket is shown as a code point.
-pub(crate) fn one_line(text: &str, most: usize) -> String {
+pub fn one_line(text: &str, most: usize) -> String {
     let mut shown: String = text.chars().take(most).collect();
     if text.chars().nth(most).is_some() {
         shown.push_str("...");

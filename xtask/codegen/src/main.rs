@@ -16,6 +16,11 @@ fn files() -> Vec<(&'static str, String)> {
         ("schemas/conformance-fixture.schema.json", json(&proctor_formats::conformance::schema())),
         ("schemas/conformance-report.schema.json", json(&proctor_report::conformance::schema())),
         ("schemas/eval-case.schema.json", json(&proctor_formats::eval::case_schema())),
+        ("schemas/eval-calibration.schema.json", json(&proctor_report::eval::calibration_schema())),
+        ("schemas/eval-lint.schema.json", json(&proctor_report::eval::lint_schema())),
+        ("schemas/eval-list.schema.json", json(&proctor_report::eval::listing_schema())),
+        ("schemas/eval-recommendations.schema.json", json(&proctor_report::eval::advice_schema())),
+        ("schemas/eval-report.schema.json", json(&proctor_report::eval::run_schema())),
         ("schemas/score-report.schema.json", json(&proctor_report::score::schema())),
     ]
 }

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use proctor_model::eval::advice::{Action, AdviceReport, AdviceRow};
-use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::table::Table;
@@ -101,8 +100,5 @@ pub fn advice_json(report: &AdviceReport) -> String {
 
 /// JSON Schema (draft 2020-12) of [`advice_json`].
 pub fn advice_schema() -> Value {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<AdviceReport>();
-    schema.insert("title".to_owned(), "Report of proctor eval report".into());
-    schema.to_value()
+    super::schema::<AdviceReport>("Report of proctor eval report")
 }

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use proctor_model::eval::calibration::{
     Assumptions, Calibration, CalibrationGroup, SkippedRecords,
 };
-use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::words;
@@ -116,8 +115,5 @@ pub fn calibration_json(calibration: &Calibration) -> String {
 
 /// JSON Schema (draft 2020-12) of [`calibration_json`].
 pub fn calibration_schema() -> Value {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<Calibration>();
-    schema.insert("title".to_owned(), "Report of proctor eval calibrate-estimate".into());
-    schema.to_value()
+    super::schema::<Calibration>("Report of proctor eval calibrate-estimate")
 }

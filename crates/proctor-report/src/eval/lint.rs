@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use proctor_model::eval::{LintReport, LintSeverity};
-use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::words;
@@ -67,8 +66,5 @@ pub fn lint_json(report: &LintReport) -> String {
 
 /// JSON Schema (draft 2020-12) of [`lint_json`].
 pub fn lint_schema() -> Value {
-    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<LintReport>();
-    schema.insert("title".to_owned(), "Report of proctor eval lint".into());
-    schema.to_value()
+    super::schema::<LintReport>("Report of proctor eval lint")
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use proctor_model::eval::{Listing, ResultState};
+use serde_json::Value;
 
 use super::table::Table;
 use super::words;
@@ -42,6 +43,11 @@ pub fn listing_text(listing: &Listing, styles: &Styles) -> String {
 /// The listing as JSON.
 pub fn listing_json(listing: &Listing) -> String {
     super::json(listing)
+}
+
+/// JSON Schema (draft 2020-12) of [`listing_json`].
+pub fn listing_schema() -> Value {
+    super::schema::<Listing>("Report of proctor eval list")
 }
 
 fn style(state: ResultState, styles: &Styles) -> Style {

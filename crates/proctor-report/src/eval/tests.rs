@@ -433,6 +433,8 @@ fn a_listing_in_both_formats() {
         .collect();
     skills.push(ListedSkill { domain: Some("d".to_owned()), ..skill(HOSTILE, None) });
     let listing = Listing { schema_version: 1, skills };
+    let validator = jsonschema::draft202012::new(&listing_schema()).unwrap();
+    assert!(validator.is_valid(&serde_json::from_str(&listing_json(&listing)).unwrap()));
     insta::assert_snapshot!("listing_text", listing_text(&listing, &Styles::plain()));
     insta::assert_snapshot!("listing_json", listing_json(&listing));
     let none = Listing { schema_version: 1, skills: Vec::new() };
