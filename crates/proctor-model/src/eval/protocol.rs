@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::case::{Assertion, ExpandedCase, RubricItem};
 use super::is_default;
@@ -179,16 +179,26 @@ pub struct Response {
     /// Must be [`PROTOCOL_VERSION`].
     pub version: i64,
     /// What happened, one entry a case and arm.
+    #[serde(deserialize_with = "null_as_default")]
     pub results: Vec<CaseResult>,
     /// US dollars for everything, when the runner knows no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// What the runner can do.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<String>,
     /// On which surfaces it can measure activation.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub surfaces: Vec<String>,
+}
+
+/// Go writes an empty list as `null`.
+fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// What happened to one case in one arm.

@@ -112,6 +112,10 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, AnswerError>
     if bytes.trim_ascii().is_empty() {
         return Err(AnswerError::Nothing);
     }
+    // What is derived for a structure reads a list too, by position.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Err(AnswerError::Shape { reason: "a list, expected an object".to_owned() });
+    }
     serde_json::from_slice(bytes).map_err(|error| explain(bytes, &error))
 }
 

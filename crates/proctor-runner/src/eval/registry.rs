@@ -8,7 +8,7 @@ use super::runner::Runner;
 use super::{command, native, plugin_eval};
 
 /// What the user says about runners.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// `--harness`.
     pub harness: String,

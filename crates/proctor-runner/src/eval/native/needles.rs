@@ -1,5 +1,8 @@
 //! What must not occur in a session: paths and texts of the skill, its cases and its rubrics.
 
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
 use aho_corasick::AhoCorasick;
 use camino::Utf8Path;
 use proctor_formats::eval::{EVALS_NAME, SKILL_FILE};
@@ -10,11 +13,13 @@ use crate::eval::runner::Call;
 
 /// A line of the skill that is shorter says too little to tell where it comes from.
 const LINE_CHARS: usize = 40;
+/// A line of a case file that is shorter says too little; such lines have keys, and so say more.
+const CASE_LINE_CHARS: usize = 30;
 /// A criterion that is shorter says too little.
 const CRITERION_CHARS: usize = 20;
-/// Lines of the skill that are looked for.
-const MAX_LINES: usize = 500;
-/// The most of `SKILL.md` that is read.
+/// Lines of the skill, and of its case files, that are looked for.
+const MAX_LINES: usize = 1000;
+/// The most of a file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 /// The endings of case files, with what stands before them: no other file is called so.
 const CASE_FILES: [&str; 3] = [".eval.yaml", ".eval.yml", ".eval.json"];
@@ -44,13 +49,18 @@ pub(super) struct SkillTexts {
     /// Those of its lines that can be recognised.
     lines: Vec<String>,
     criteria: Vec<String>,
+    /// Lines of case files that can be recognised.
+    case_lines: Vec<String>,
 }
 
 impl SkillTexts {
     /// Reads the skill. What cannot be read cannot be recognised either.
     pub(super) fn of(call: &Call<'_>) -> Self {
         let whole = read_start(&call.folder.join(SKILL_FILE));
-        let lines = whole.lines().map(str::trim).filter(|line| line.chars().count() >= LINE_CHARS);
+        let files: BTreeSet<&Utf8Path> =
+            call.cases.iter().map(|case| case.place.file.as_path()).collect();
+        let files = files.into_iter().map(|file| read_start(&call.machine.project.join(file)));
+        let case_lines = files.flat_map(|text| long_lines(&text, CASE_LINE_CHARS));
         let rubrics = call.cases.iter().filter_map(|case| case.rubric.as_ref());
         let criteria = rubrics.flat_map(|rubric| {
             let items = rubric.items().unwrap_or_default().iter().map(|item| item.text.clone());
@@ -59,15 +69,21 @@ impl SkillTexts {
         });
         let criteria = criteria.map(|text| text.trim().to_owned());
         Self {
-            lines: lines.take(MAX_LINES).map(str::to_owned).collect(),
+            lines: long_lines(&whole, LINE_CHARS),
             whole,
+            case_lines: case_lines.take(MAX_LINES).collect(),
             criteria: criteria.filter(|text| text.chars().count() >= CRITERION_CHARS).collect(),
         }
     }
 }
 
+/// The first lines of a text that are long enough, without the space around them.
+fn long_lines(text: &str, least: usize) -> Vec<String> {
+    let lines = text.lines().map(str::trim).filter(|line| line.chars().count() >= least);
+    lines.take(MAX_LINES).map(str::to_owned).collect()
+}
+
 fn read_start(path: &Utf8Path) -> String {
-    use std::io::Read as _;
     let mut bytes = Vec::new();
     if let Ok(file) = fs_err::File::open(path) {
         // What cannot be read is left out.
@@ -91,6 +107,9 @@ impl Needles {
             names.add(ending, "a file of cases");
         }
         let mut quotes = Finder::default();
+        for line in &texts.case_lines {
+            quotes.add(line, "a line of the skill's cases");
+        }
         if arm == Arm::Without {
             let skill = format!("the skill `{}`", call.skill);
             names.add(call.folder.as_str(), &skill);

@@ -1,0 +1,464 @@
+//! The runner `native` with the scripted agent, and with stand-ins for agent programs.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use proctor_model::eval::protocol::Arm;
+use proctor_model::eval::{CaseReport, CaseStatus, SkillStatus};
+use proctor_runner::eval::{Stopped, Told};
+use serde_json::json;
+
+use crate::scene::{SECRET, Scene};
+
+const RUNNER: &str = "native";
+
+const DEPLOY: &str = "
+  - id: deploy
+    prompt: Deploy the billing service
+    expect_trigger: true
+    files: [{path: conf/a.yaml, content: 'env: staging'}]
+    assertions:
+      - {type: contains, value: staging-eu}
+      - {type: file_exists, path: deploy.log}
+      - {type: regex, value: '^env', path: conf/a.yaml}
+";
+
+/// What an agent with the skill does.
+const USES_IT: &str = "
+  - skill: deploy
+  - read: .agents/skills/deploy/SKILL.md
+  - write: {path: deploy.log, text: ok}
+  - usage: {input_tokens: 90, cache_read_tokens: 10, output_tokens: 20, cost_usd: 0.25}
+  - say: deployed to staging-eu
+";
+
+/// What an agent without it does.
+const HELPLESS: &str = "
+  - usage: {input_tokens: 50, output_tokens: 5, cost_usd: 0.125}
+  - say: I cannot deploy from here
+";
+
+/// A scene in which both arms do what they should.
+fn deploy() -> Scene {
+    let mut scene = Scene::with_cases(DEPLOY);
+    scene.ablation = true;
+    scene.script("deploy.agent.yaml", USES_IT);
+    scene.script("agent.without.yaml", HELPLESS);
+    scene
+}
+
+/// The case of a scene with one trigger-only case and one script.
+fn one(expect_trigger: bool, steps: &str) -> CaseReport {
+    let mut scene = Scene::with_cases(&format!(
+        "  - {{id: one, prompt: Deploy, expect_trigger: {expect_trigger}}}\n"
+    ));
+    scene.script("one.agent.yaml", steps);
+    scene.case(RUNNER)
+}
+
+#[test]
+fn the_skill_makes_the_difference() {
+    let mut scene = deploy();
+    let ran = scene.run(RUNNER);
+    let report = &ran.skills[0].report;
+    assert_eq!((report.status, report.passing), (SkillStatus::Ran, true), "{report:#?}");
+    let case = &report.cases[0];
+    assert_eq!((case.triggered, case.outcome_passed), (Some(true), Some(true)));
+    assert_eq!(case.without_passed, Some(false));
+    assert_eq!(case.fired, ["deploy"]);
+    let score = ran.skills[0].kept.unwrap();
+    assert_eq!(score.ablation_delta, Some(1.0));
+    assert_eq!((score.run_input_tokens, score.run_output_tokens), (150, 25));
+    assert!((score.cost_usd - 0.375).abs() < 1e-9);
+    assert_eq!(report.warnings, Vec::<String>::new());
+    assert!(scene.is_tidy());
+}
+
+#[test]
+fn sessions_are_told_as_they_begin_and_end() {
+    let mut scene = deploy();
+    scene.options.jobs = NonZeroUsize::new(1);
+    scene.run(RUNNER);
+    let case = || "deploy".to_owned();
+    let began = |arm| Told::Session { case: case(), arm, run: 1 };
+    let ended = |arm| Told::SessionEnded { case: case(), arm, run: 1 };
+    let (with, without) = (Arm::With, Arm::Without);
+    assert_eq!(scene.told, [began(with), ended(with), began(without), ended(without)]);
+}
+
+#[test]
+fn each_arm_has_a_workspace_with_what_belongs_to_it_alone() {
+    let mut scene = deploy();
+    for name in ["deploy.agent", "agent.without"] {
+        let to = scene.project.join(format!("{name}.seen"));
+        let look = format!(
+            "  - run: [sh, -c, '(find . -path ./.git -prune -o -type f -print | sort; env | sort) \
+             >{to}']\n"
+        );
+        scene.script(&format!("{name}.yaml"), &look);
+    }
+    scene.run(RUNNER);
+    let with = scene.left("deploy.agent.seen");
+    let without = scene.left("agent.without.seen");
+    assert!(with.starts_with("./.agents/skills/deploy/SKILL.md\n./conf/a.yaml\n"), "{with}");
+    assert!(without.starts_with("./conf/a.yaml\n"), "{without}");
+    for seen in [&with, &without] {
+        assert!(!seen.contains("eval.yaml") && !seen.contains(SECRET), "{seen}");
+        let home = seen.lines().find_map(|line| line.strip_prefix("HOME=")).unwrap();
+        assert!(home.contains("/rooms/run-") && home.ends_with("/home"), "{home}");
+    }
+    let own = scene.project.as_str();
+    assert!(!without.contains("deploy") && !without.contains(own), "{without}");
+}
+
+#[test]
+fn every_sign_of_a_load_counts_wherever_it_stands() {
+    let body = "name: deploy";
+    for steps in [
+        "  - skill: deploy\n".to_owned(),
+        "  - skill: 'plugin:deploy'\n".to_owned(),
+        "  - read: .agents/skills/deploy/SKILL.md\n".to_owned(),
+        "  - run: [cat, .agents/skills/deploy/SKILL.md]\n".to_owned(),
+        "  - run: [sh, -c, 'cat .agents/skills/*/SKILL.md']\n".to_owned(),
+        "  - skill: using-superpowers\n  - skill: deploy\n".to_owned(),
+        "  - tool: {name: Bash, input: {command: ls}}\n  - skill: deploy\n".to_owned(),
+        format!("  - say: '{body}'\n  - skill: deploy\n"),
+    ] {
+        let case = one(true, &steps);
+        assert_eq!((case.status, case.triggered), (CaseStatus::Passed, Some(true)), "{steps}");
+    }
+}
+
+#[test]
+fn what_is_no_load_does_not_count() {
+    for steps in [
+        "  - say: I would use the skill deploy\n",
+        "  - skill: deploy-other\n",
+        "  - read: .agents/skills/other/SKILL.md\n",
+        "  - run: [ls, .agents/skills/deploy]\n",
+        "  - run: [cat, other/skills/deploy/SKILL.md]\n",
+        "  - tool: {name: Read, input: {file_path: .agents/skills/deploy/SKILL.md}, status: denied}\n",
+        "  - tool: {name: Skill, input: {skill: deploy}, status: denied}\n",
+    ] {
+        let case = one(false, steps);
+        assert_eq!((case.status, case.triggered), (CaseStatus::Passed, Some(false)), "{steps}");
+    }
+}
+
+#[test]
+fn siblings_that_loaded_are_told_in_order() {
+    let steps = "  - skill: b\n  - skill: a\n  - skill: b\n";
+    let case = one(true, steps);
+    assert_eq!(case.fired, ["b", "a"]);
+    assert_eq!(case.failures, ["did not fire", "loaded instead: b, a"]);
+    let case = one(true, "  - skill: using\n  - skill: deploy\n");
+    assert_eq!(
+        (case.status, case.fired.join(" ")),
+        (CaseStatus::Passed, "using deploy".to_owned())
+    );
+}
+
+#[test]
+fn a_call_that_failed_counts_and_is_told() {
+    let mut scene = Scene::with_cases("  - {id: one, prompt: x, expect_trigger: true}\n");
+    scene.script(
+        "agent.yaml",
+        "  - tool: {name: Skill, input: {skill: deploy}, status: error, text: broken}\n",
+    );
+    let report = scene.report(RUNNER);
+    assert_eq!(report.cases[0].status, CaseStatus::Passed);
+    assert_eq!(report.warnings, ["the call of the skill `deploy` failed"]);
+}
+
+#[test]
+fn a_control_that_saw_the_skill_is_an_error_and_no_figure() {
+    for steps in [
+        "  - skill: deploy\n",
+        "  - run: [sh, -c, 'cat PROJECT/skills/deploy/SKILL.md']\n",
+        "  - run: [sh, -c, 'cat PROJECT/skills/*/SKILL.md']\n",
+        "  - read: PROJECT/skills/deploy/evals/some.eval.yaml\n",
+        "  - run: [sh, -c, 'find PROJECT']\n",
+        "  - run: [sh, -c, 'cat PROJECT/sk*/dep*/ev*/some*']\n",
+        "  - say: I found it at skills/deploy\n",
+        "  - tool: {name: Grep, input: {pattern: x}, text: 'Ask which cluster is meant before anything of the deploy happens.'}\n",
+    ] {
+        let mut scene = deploy();
+        let steps = steps.replace("PROJECT", scene.project.as_str());
+        scene.script("agent.without.yaml", &steps);
+        let report = scene.report(RUNNER);
+        let case = &report.cases[0];
+        assert_eq!(case.without_passed, None, "{steps}\n{case:#?}");
+        let reason = case.reason.as_deref().unwrap_or_default();
+        assert!(reason.contains("contaminated"), "{steps}: {reason}");
+        assert_eq!(report.score.unwrap().ablation_delta, None);
+    }
+}
+
+#[test]
+fn what_the_case_itself_says_contaminates_nothing() {
+    let mut scene = Scene::with_cases(
+        "
+  - id: one
+    prompt: Look into skills/deploy
+    expect_trigger: true
+    files: [{path: docs/skills/deploy/README.md, content: hello}]
+    assertions: [{type: contains, value: no}]
+",
+    );
+    scene.ablation = true;
+    scene.script("agent.yaml", "  - skill: deploy\n  - say: no\n");
+    scene.script(
+        "agent.without.yaml",
+        "  - run: [ls, docs/skills/deploy]\n  - say: no skills/deploy here\n",
+    );
+    let case = scene.case(RUNNER);
+    assert_eq!((case.status, case.without_passed), (CaseStatus::Passed, Some(true)), "{case:#?}");
+}
+
+#[test]
+fn a_run_with_the_skill_that_read_the_cases_is_an_error() {
+    let mut scene = deploy();
+    let read = format!("  - read: {}/skills/deploy/evals/some.eval.yaml\n", scene.project);
+    scene.script("deploy.agent.yaml", &read);
+    let case = scene.case(RUNNER);
+    assert_eq!(case.status, CaseStatus::Error);
+    assert!(case.reason.unwrap().contains("the run saw the answers"));
+}
+
+#[test]
+fn a_session_that_did_not_complete_is_an_error_and_never_a_miss() {
+    for (steps, expected) in [
+        ("  - end: {outcome: rate_limited, message: slow down}\n", "rate_limited: slow down"),
+        ("  - end: {outcome: refused}\n", "the session ended: refused"),
+        ("  - end: {outcome: max_turns}\n", "max_turns"),
+        ("  - skill: deploy\n  - end: {outcome: overloaded}\n", "overloaded"),
+        ("  - crash: {exit: 3}\n", "cut_short"),
+        ("  - crash: {signal: KILL}\n", "cut_short"),
+    ] {
+        let case = one(true, steps);
+        assert_eq!((case.status, case.triggered), (CaseStatus::Error, None), "{case:#?}");
+        assert!(case.reason.as_ref().unwrap().contains(expected), "{case:#?}");
+    }
+}
+
+#[test]
+fn a_timeout_is_an_error_of_its_case() {
+    let mut scene = Scene::with_cases(
+        "
+  - {id: one, prompt: x, expect_trigger: true}
+  - {id: two, prompt: x, expect_trigger: true}
+",
+    );
+    scene.timeout = Duration::from_secs(2);
+    scene.script("one.agent.yaml", "  - skill: deploy\n");
+    scene.script("two.agent.yaml", "  - skill: deploy\n  - stall\n");
+    let report = scene.report(RUNNER);
+    assert_eq!(report.cases[0].status, CaseStatus::Passed);
+    assert_eq!(report.cases[1].status, CaseStatus::Error);
+    assert!(report.cases[1].reason.as_ref().unwrap().contains("timeout"));
+    assert_eq!(report.score.unwrap().trigger_recall, Some(1.0));
+}
+
+#[test]
+fn refused_credentials_end_the_run() {
+    let mut scene = deploy();
+    scene.script("deploy.agent.yaml", "  - end: {outcome: auth_failed, message: bad key}\n");
+    let ran = scene.run(RUNNER);
+    match ran.stopped {
+        Some(Stopped::CannotRun(why)) => assert!(why.contains("bad key"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_case_without_a_script_says_where_one_could_be() {
+    let case = Scene::with_cases("  - {id: one, prompt: x, expect_trigger: true}\n").case(RUNNER);
+    assert_eq!(case.status, CaseStatus::Error);
+    assert_eq!(
+        case.reason.unwrap(),
+        "the scripted agent has no script: put one of one.agent.yaml, agent.yaml into \
+         skills/deploy/evals"
+    );
+}
+
+#[test]
+fn a_rubric_without_a_grader_is_skipped_with_a_reason() {
+    let mut scene = Scene::with_cases(
+        "
+  - {id: one, prompt: x, expect_trigger: true, rubric: names the cluster}
+",
+    );
+    scene.script("agent.yaml", "  - skill: deploy\n");
+    let case = scene.case(RUNNER);
+    assert_eq!(case.status, CaseStatus::Skipped);
+    assert!(case.reason.unwrap().contains("rubric"));
+    assert_eq!(scene.told, []);
+}
+
+#[test]
+fn files_that_would_replace_the_skill_are_refused() {
+    let mut scene = Scene::with_cases(
+        "
+  - {id: one, prompt: x, expect_trigger: true, files: [{path: .agents/skills/deploy/SKILL.md}]}
+",
+    );
+    scene.script("agent.yaml", "  - skill: deploy\n");
+    let case = scene.case(RUNNER);
+    assert!(case.reason.unwrap().contains("would replace the skill"));
+}
+
+#[test]
+fn the_majority_of_the_runs_counts() {
+    for (pattern, expected) in [("1 1 0", CaseStatus::Passed), ("1 0 0", CaseStatus::Failed)] {
+        let mut scene = Scene::with_cases("  - {id: one, prompt: x, expect_trigger: true}\n");
+        scene.options.harness = "claude".to_owned();
+        scene.options.runs = Some(3);
+        scene.options.jobs = NonZeroUsize::new(1);
+        scene.home.set("ANTHROPIC_API_KEY", "fake-key-of-a-test");
+        let counter = scene.project.join("counter");
+        let fire = claude_line(&json!({"type": "assistant", "message": {"content": [
+            {"type": "tool_use", "id": "1", "name": "Skill", "input": {"skill": "deploy"}}]}}));
+        scene.home.add_script(
+            "claude",
+            &format!(
+                "#!/bin/sh\necho x >>{counter}\nset -- {pattern}\nshift $(($(wc -l <{counter}) - 1))\n\
+                 if [ $1 = 1 ]; then {fire}; fi\n{}\n",
+                claude_line(&done())
+            ),
+        );
+        let report = scene.report(RUNNER);
+        assert_eq!(report.cases[0].status, expected, "{report:#?}");
+        assert_eq!(scene.left("counter").lines().count(), 3);
+    }
+}
+
+fn claude_line(line: &serde_json::Value) -> String {
+    format!("echo '{line}'")
+}
+
+/// The last line of Claude Code.
+fn done() -> serde_json::Value {
+    json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1,
+           "terminal_reason": "completed", "result": "done", "total_cost_usd": 0.5})
+}
+
+/// A scene whose `claude` prints these lines.
+fn claude(cases: &str, lines: &[serde_json::Value]) -> Scene {
+    let mut scene = Scene::with_cases(cases);
+    scene.options.harness = "claude".to_owned();
+    scene.home.set("ANTHROPIC_API_KEY", "fake-key-of-a-test");
+    let lines: Vec<String> = lines.iter().map(claude_line).collect();
+    let project = scene.project.clone();
+    scene.home.add_script(
+        "claude",
+        &format!(
+            "#!/bin/sh\nprintf '%s\\n' \"$@\" >{project}/argv\nenv >{project}/env\n{}\n",
+            lines.join("\n")
+        ),
+    );
+    scene
+}
+
+const ONE: &str = "  - {id: one, prompt: x, expect_trigger: true}\n";
+
+fn init(skills: &[&str]) -> serde_json::Value {
+    json!({"type": "system", "subtype": "init", "session_id": "s", "skills": skills})
+}
+
+#[test]
+fn a_skill_that_the_harness_did_not_announce_could_not_fire() {
+    let case = claude(ONE, &[init(&["doctor", "other:x"]), done()]).case(RUNNER);
+    assert_eq!(case.status, CaseStatus::Error);
+    assert!(case.reason.unwrap().contains("did not announce the skill"));
+    for name in ["deploy", "plugin:deploy"] {
+        let case = claude(ONE, &[init(&["doctor", name]), done()]).case(RUNNER);
+        assert_eq!((case.status, case.triggered), (CaseStatus::Failed, Some(false)), "{name}");
+    }
+}
+
+#[test]
+fn a_control_in_which_the_skill_is_announced_has_another_copy() {
+    let mut scene = claude(DEPLOY, &[init(&["deploy"]), done()]);
+    scene.ablation = true;
+    let case = scene.case(RUNNER);
+    assert!(case.reason.as_ref().unwrap().contains("another copy is installed"), "{case:#?}");
+}
+
+#[test]
+fn a_prompt_that_loads_the_skill_itself_proves_nothing() {
+    let cases = "  - {id: one, prompt: /deploy now, expect_trigger: true}\n";
+    let case = claude(cases, &[init(&["deploy"]), done()]).case(RUNNER);
+    assert_eq!(case.status, CaseStatus::Error);
+    assert!(case.reason.unwrap().contains("the prompt itself loads it"));
+}
+
+#[test]
+fn model_budget_and_arguments_are_handed_on() {
+    let mut scene = claude(ONE, &[done()]);
+    scene.model = Some("haiku".to_owned());
+    scene.max_cost_usd = 2.0;
+    scene.options.args = vec!["--allowedTools".to_owned(), "Bash(ls:*)".to_owned()];
+    scene.run(RUNNER);
+    let argv = scene.left("argv").replace('\n', " ");
+    assert!(argv.contains("--model=haiku --max-budget-usd 2 "), "{argv}");
+    assert!(argv.ends_with("--allowedTools Bash(ls:*) -- x "), "{argv}");
+    let env = scene.left("env");
+    assert!(env.contains("CLAUDE_CONFIG_DIR=") && env.contains("/home/.claude"), "{env}");
+    assert!(!env.contains(SECRET), "{env}");
+}
+
+#[test]
+fn a_budget_that_is_spent_starts_no_more_sessions() {
+    let cases = "
+  - {id: one, prompt: x, expect_trigger: false}
+  - {id: two, prompt: x, expect_trigger: false}
+  - {id: three, prompt: x, expect_trigger: false}
+";
+    let mut scene = claude(cases, &[done()]);
+    scene.max_cost_usd = 0.8;
+    scene.options.jobs = NonZeroUsize::new(1);
+    let report = scene.report(RUNNER);
+    let statuses: Vec<CaseStatus> = report.cases.iter().map(|case| case.status).collect();
+    assert_eq!(statuses, [CaseStatus::Passed, CaseStatus::Passed, CaseStatus::Error]);
+    assert!(report.cases[2].reason.as_ref().unwrap().contains("the budget of $0.8 was spent"));
+    assert!(report.warnings.iter().any(|warning| warning.contains("spent $1")), "{report:#?}");
+}
+
+#[test]
+fn a_login_is_used_in_the_users_home_and_the_report_says_so() {
+    let mut scene = claude(ONE, &[done()]);
+    scene.home.unset("ANTHROPIC_API_KEY");
+    let report = scene.report(RUNNER);
+    assert!(report.warnings[0].contains("with your own login"), "{report:#?}");
+    let home = scene.home.environment()["HOME"].clone();
+    assert!(scene.left("env").contains(&format!("HOME={home}\n")));
+}
+
+#[test]
+fn a_program_that_is_not_there_ends_the_run() {
+    let mut scene = claude(ONE, &[done()]);
+    scene.options.claude_bin = Some("./no/claude".to_owned());
+    match scene.run(RUNNER).stopped {
+        Some(Stopped::CannotRun(why)) => assert!(why.contains("no/claude"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_behind() {
+    let mut scene = deploy();
+    let at_work = scene.project.join("at-work");
+    let stall = format!("  - run: [touch, '{at_work}']\n  - stall\n");
+    scene.script("deploy.agent.yaml", &stall);
+    let cancel = scene.cancel.clone();
+    let watcher = std::thread::spawn(move || {
+        while !at_work.exists() {
+            std::thread::yield_now();
+        }
+        cancel.cancel();
+    });
+    let ran = scene.run(RUNNER);
+    watcher.join().unwrap();
+    assert_eq!(ran.stopped, Some(Stopped::Interrupted));
+    assert!(scene.is_tidy());
+}
