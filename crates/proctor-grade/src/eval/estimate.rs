@@ -2,7 +2,7 @@
 
 use proctor_model::eval::{Estimate, EstimateParams, EstimateRecord, ExpandedCase};
 
-use super::round::{float, round4};
+use super::round::{add_tokens, float, round4};
 use super::spend::{Rates, Spend};
 use super::tokens::count_tokens;
 
@@ -159,9 +159,9 @@ pub fn estimate_record(
     EstimateRecord {
         actual_input_tokens: actual.input_tokens,
         actual_output_tokens: actual.output_tokens,
-        actual_tokens: actual.input_tokens.saturating_add(actual.output_tokens),
+        actual_tokens: add_tokens(actual.input_tokens, actual.output_tokens),
         actual_usd: round4(actual.cost_usd),
-        error: (expected > 0.0).then(|| round4(actual.cost_usd / expected - 1.0)),
+        error: Some(round4(actual.cost_usd / expected - 1.0)).filter(|error| error.is_finite()),
         in_range: Some(
             estimate.cost_low_usd <= actual.cost_usd && actual.cost_usd <= estimate.cost_high_usd,
         ),

@@ -2,7 +2,7 @@
 
 use proctor_model::eval::{CaseReport, CaseStatus, Score};
 
-use super::round::{rate, round4};
+use super::round::{add_tokens, rate, round4};
 use super::spend::Spend;
 
 /// Counts the cases of a skill. `skill_tokens` are those of its `SKILL.md`.
@@ -56,7 +56,7 @@ pub fn score(cases: &[CaseReport], spend: &Spend, skill_tokens: u64) -> Score {
             .map(|(with, without)| round4(with - without)),
         ablation_cases: compared_cases,
         skill_tokens,
-        run_tokens: spend.input_tokens.saturating_add(spend.output_tokens),
+        run_tokens: add_tokens(spend.input_tokens, spend.output_tokens),
         run_input_tokens: spend.input_tokens,
         run_output_tokens: spend.output_tokens,
         cost_usd: round4(spend.cost_usd),

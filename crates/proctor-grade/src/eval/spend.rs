@@ -3,7 +3,7 @@
 use proctor_model::eval::protocol::{CaseResult, Response};
 
 use super::case::CaseUsage;
-use super::round::{float, round4};
+use super::round::{add_tokens, add_usd, float, round4};
 
 /// US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -45,14 +45,13 @@ impl Spend {
 /// Adds up what a response reports. Of repeated results for one case and arm, each one counts.
 pub fn spend(response: &Response, rates: Rates) -> Spend {
     let sum = |tokens: fn(&CaseResult) -> Option<i64>| {
-        response
-            .results
-            .iter()
-            .fold(0, |sum: u64, result| sum.saturating_add(count(tokens(result))))
+        let counts = response.results.iter().map(|result| count(tokens(result)));
+        counts.fold(0, add_tokens)
     };
     let input_tokens = sum(|result| result.input_tokens);
     let output_tokens = sum(|result| result.output_tokens);
-    let of_results: f64 = response.results.iter().filter_map(|result| result.cost_usd).sum();
+    let of_results =
+        response.results.iter().filter_map(|result| result.cost_usd).fold(0.0, add_usd);
     let reported = of_results.max(response.cost_usd.unwrap_or(0.0));
     let priced = reported <= 0.0 && (input_tokens > 0 || output_tokens > 0);
     let cost_usd = if priced { rates.cost(input_tokens, output_tokens) } else { reported };
@@ -63,11 +62,10 @@ pub fn spend(response: &Response, rates: Rates) -> Spend {
 pub fn case_usage(response: &Response, case: &str) -> CaseUsage {
     let of_case = response.results.iter().filter(|result| result.case == case);
     of_case.fold(CaseUsage::default(), |usage, result| CaseUsage {
-        cost_usd: usage.cost_usd + result.cost_usd.unwrap_or(0.0),
-        tokens: usage
-            .tokens
-            .saturating_add(count(result.input_tokens))
-            .saturating_add(count(result.output_tokens)),
+        cost_usd: add_usd(usage.cost_usd, result.cost_usd.unwrap_or(0.0)),
+        tokens: [result.input_tokens, result.output_tokens]
+            .into_iter()
+            .fold(usage.tokens, |sum, tokens| add_tokens(sum, count(tokens))),
     })
 }
 
@@ -143,7 +141,7 @@ impl Budget {
                 ));
             }
         }
-        self.spent += charge.usd;
+        self.spent = add_usd(self.spent, charge.usd);
         charge
     }
 
@@ -156,7 +154,7 @@ impl Budget {
 
     /// Charges what the built-in grader spent, in US dollars.
     pub fn charge_grader(&mut self, usd: f64) {
-        self.spent += usd;
+        self.spent = add_usd(self.spent, usd);
     }
 }
 
@@ -202,6 +200,21 @@ mod tests {
         let reported = spend(&response(vec![result("a", None, tokens)], Some(0.1)), RATES);
         assert!(!reported.priced && (reported.cost_usd - 0.1).abs() < 1e-12);
         assert!(spend(&response(vec![result("a", None, None)], None), RATES).is_unknown());
+    }
+
+    #[test]
+    fn no_sum_leaves_what_a_file_can_hold() {
+        let huge = || result("a", Some(f64::MAX), Some((i64::MAX, i64::MAX)));
+        let response = response(vec![huge(), huge()], None);
+        let spent = spend(&response, RATES);
+        assert!(spent.cost_usd.is_finite() && round4(spent.cost_usd).is_finite());
+        assert_eq!(spent.input_tokens, i64::MAX as u64);
+        let usage = case_usage(&response, "a");
+        assert!(usage.cost_usd.is_finite() && usage.tokens == i64::MAX as u64);
+        let mut budget = Budget::new(0.0);
+        budget.charge(&spent);
+        budget.charge(&spent);
+        assert!(budget.spent().is_finite());
     }
 
     #[test]
