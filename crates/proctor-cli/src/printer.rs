@@ -42,10 +42,7 @@ impl Printer {
     /// command itself would have had, which the caller passes on.
     pub(crate) fn data(self, text: &str) -> io::Result<()> {
         let mut stream = AutoStream::new(io::stdout().lock(), self.choice);
-        match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other,
-        }
+        written(stream.write_all(text.as_bytes()).and_then(|()| stream.flush()))
     }
 
     /// Lets `write` write to standard output as it is, whatever its length; otherwise like
@@ -56,10 +53,7 @@ impl Printer {
         write: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut stream = io::stdout().lock();
-        match write(&mut stream).and_then(|()| stream.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other,
-        }
+        written(write(&mut stream).and_then(|()| stream.flush()))
     }
 
     /// A line about what is going on.
@@ -84,5 +78,17 @@ impl Printer {
         let mut stream = AutoStream::new(io::stderr().lock(), self.choice);
         // A message that cannot be printed cannot be reported either.
         let _ = writeln!(stream, "{style}{label}{style:#}{}", proctor_report::inert(message));
+    }
+}
+
+/// A reader that has gone wants no more; any other failure is told with the place.
+fn written(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|error| {
+            let message =
+                format!("standard output cannot be written, and is not complete: {error}");
+            io::Error::new(error.kind(), message)
+        }),
     }
 }

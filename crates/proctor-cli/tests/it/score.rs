@@ -421,6 +421,36 @@ fn imported_runs_can_be_scored() {
     assert_eq!(score(&context, &["runs.jsonl"]).code, 0);
 }
 
+#[test]
+fn what_an_importer_lists_commands_nothing() {
+    let context = context();
+    let error = "down\n::error::x \u{1b}[2J";
+    let row = json!({
+        "testCase": {"metadata": {"category": "forgetting"}},
+        "response": {"output": null},
+        "error": error,
+    });
+    context.write("results.json", json!({"results": {"results": [row]}}).to_string());
+    let run = score(&context, &["import", "--from", "promptfoo", "results.json"]);
+    assert_eq!(run.code, 0, "{run}");
+    insta::assert_snapshot!(run.stderr, @r"
+    result 0: it has no output (down\n::error::x \u{1b}[2J), so the run is `unknown`
+    runs: 1; not mapped, or not as it was meant: 1
+    ");
+}
+
+#[test]
+fn a_full_disk_is_told_with_its_place() {
+    let context = context();
+    context.write("run.json", SAMPLE);
+    let mut command = context.proctor_cmd();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = command.args(["score", "run.json"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.starts_with("error: standard output cannot be written"), "{stderr}");
+}
+
 /// A reader that has gone is no reason to change the exit code or to complain.
 #[test]
 fn a_closed_pipe_is_quiet() {

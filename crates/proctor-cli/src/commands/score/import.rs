@@ -20,6 +20,12 @@ use crate::error::CommandError;
   proctor score import --from locomo locomo10.json answers.jsonl > runs.jsonl
   proctor score import --from promptfoo results.json --category forgetting > runs.jsonl
 
+NAME        FILE                                 ANSWERS
+longmemeval [{question_id, question, answer}]    a line {question_id, hypothesis} each
+locomo      [{sample_id, qa: [...]}], or         a line {question, answer, sample_id?} each
+            [{question, answer, golden_answer}]  none: they are in FILE
+promptfoo   what `--output results.json` wrote   none: they are in FILE
+
 Prints a run a line. What does not map, or not as it was meant, is listed on standard error.
 
 Exit codes: 0 the file was read; 3 it cannot be read, or wrong usage.")]
@@ -40,6 +46,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "KIND")]
     kind: Option<Kind>,
 }
+
+/// How many characters of what did not map are shown, since some of it is text of strangers.
+const LISTED: usize = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Category {
@@ -86,7 +95,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandErr
         Ok(())
     })?;
     for entry in &unmapped {
-        context.printer.note(&format!("{}: {}", entry.place, entry.what));
+        let line = format!("{}: {}", entry.place, entry.what);
+        context.printer.note(&proctor_report::one_line(&line, LISTED));
     }
     let (runs, unmapped) = (runs.len(), unmapped.len());
     context.printer.note(&format!("runs: {runs}; not mapped, or not as it was meant: {unmapped}"));

@@ -119,6 +119,7 @@ fn locomo_questions() {
     ! the answer to "When?": several conversations have this question; name one with `sample_id`
     ! the answer to "Never asked": the question file has no such question
     ! c1-q4: the gold answer is the adversarial answer too; without a check the run is `unknown`
+    ! c2-q2: its category is 9, and not a number from 1 to 5; taken as entity-confusion
     "#);
     insta::assert_snapshot!(imported.runs[0]["fixture"]["source"], @r#"{"dataset":"LoCoMo","sampleId":"c1","category":2,"categoryNameAsReported":"temporal","goldAnswer":"7 May 2023","evidence":["D1:3"],"system":null}"#);
 }
