@@ -25,7 +25,13 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Test whether installed guidance arrives and leaves the right files.
-    #[command(subcommand, visible_alias = "ai")]
+    #[command(
+        subcommand,
+        visible_alias = "ai",
+        after_help = "Examples:
+  proctor conformance test --source ../AI --install-only
+  proctor conformance install --source ../AI --profiles cratis/chronicle --harnesses claude"
+    )]
     Conformance(commands::conformance::Command),
     /// Evaluate skills: whether they fire when they should, and whether they help.
     #[command(subcommand)]
@@ -33,7 +39,11 @@ enum Command {
     /// Score recorded runs of memory systems.
     Score(commands::score::Args),
     /// Look at what an agent session did.
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  proctor transcript show --harness claude session.jsonl"
+    )]
     Transcript(commands::transcript::Command),
     /// Lay out a sample project in a temporary folder, test it, and print the report.
     Demo(commands::demo::Args),

@@ -17,7 +17,15 @@ use crate::error::CommandError;
 
 /// Arguments of `proctor demo`.
 #[derive(clap::Args)]
-#[command(after_help = "Needs no credentials, no agent program and no network.")]
+#[command(after_help = "Examples:
+  proctor demo
+  TMPDIR=/var/tmp proctor demo
+
+Needs no credentials, no agent program and no network. The last lines say where the sample project
+and its report lie, and how to test it once more. The folder stays; remove it when you are done.
+
+Exit codes: 0 the sample gave the results that it is there to show; 101 it gave others, which is a
+bug in Proctor; 2 it could not be run; 130 interrupted.")]
 pub(crate) struct Args {}
 
 /// The files of the sample, and what they hold.

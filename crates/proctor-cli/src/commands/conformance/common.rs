@@ -76,7 +76,9 @@ pub(super) fn print_report(
     if !report.conflicts.is_empty() {
         return Err(refusal(&report.conflicts, context));
     }
-    if report.dry_run {
+    if report.actions.is_empty() {
+        context.printer.note("there is nothing to do");
+    } else if report.dry_run {
         context.printer.note("dry run: nothing was changed");
     }
     Ok(ExitCode::SUCCESS)
