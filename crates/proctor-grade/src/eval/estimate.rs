@@ -2,7 +2,7 @@
 
 use proctor_model::eval::{Estimate, EstimateParams, EstimateRecord, ExpandedCase};
 
-use super::round::{add_tokens, float, round4};
+use super::round::{MOST_TOKENS, add_tokens, float, round4};
 use super::spend::{Rates, Spend};
 use super::tokens::count_tokens;
 
@@ -84,7 +84,7 @@ pub fn estimate_cases(
             params.tool_loop_factor * own,
             &CASE_RANGE,
         );
-        sum.agent_runs += plan.runs;
+        sum.agent_runs = add_tokens(sum.agent_runs, plan.runs);
     }
     sum.estimate(rates)
 }
@@ -104,7 +104,7 @@ pub fn estimate_activation(
         let input = params.overhead_tokens + float(installed_tokens + prompt);
         let agent = [input, params.activation_output_tokens];
         sum.add(float(runs), agent, [0.0; 2], 0.0, &ACTIVATION_RANGE);
-        sum.agent_runs += runs;
+        sum.agent_runs = add_tokens(sum.agent_runs, runs);
     }
     sum.estimate(rates)
 }
@@ -118,14 +118,14 @@ pub fn listing_tokens(id: &str, description: &str) -> u64 {
 pub fn total(estimates: impl IntoIterator<Item = Estimate>) -> Estimate {
     let mut sum = Estimate::default();
     for estimate in estimates {
-        sum.agent_runs += estimate.agent_runs;
-        sum.input_tokens += estimate.input_tokens;
-        sum.output_tokens += estimate.output_tokens;
+        sum.agent_runs = add_tokens(sum.agent_runs, estimate.agent_runs);
+        sum.input_tokens = add_tokens(sum.input_tokens, estimate.input_tokens);
+        sum.output_tokens = add_tokens(sum.output_tokens, estimate.output_tokens);
         sum.cost_usd += estimate.cost_usd;
-        sum.input_tokens_low += estimate.input_tokens_low;
-        sum.input_tokens_high += estimate.input_tokens_high;
-        sum.output_tokens_low += estimate.output_tokens_low;
-        sum.output_tokens_high += estimate.output_tokens_high;
+        sum.input_tokens_low = add_tokens(sum.input_tokens_low, estimate.input_tokens_low);
+        sum.input_tokens_high = add_tokens(sum.input_tokens_high, estimate.input_tokens_high);
+        sum.output_tokens_low = add_tokens(sum.output_tokens_low, estimate.output_tokens_low);
+        sum.output_tokens_high = add_tokens(sum.output_tokens_high, estimate.output_tokens_high);
         sum.cost_low_usd += estimate.cost_low_usd;
         sum.cost_high_usd += estimate.cost_high_usd;
     }
@@ -145,7 +145,7 @@ pub fn estimate_record(
         low_usd: estimate.cost_low_usd,
         expected_usd: estimate.cost_usd,
         high_usd: estimate.cost_high_usd,
-        expected_tokens: estimate.input_tokens + estimate.output_tokens,
+        expected_tokens: add_tokens(estimate.input_tokens, estimate.output_tokens),
         agent_runs: estimate.agent_runs,
         expected_input_tokens: estimate.input_tokens,
         expected_output_tokens: estimate.output_tokens,
@@ -213,14 +213,14 @@ impl Sum {
     }
 }
 
-/// The nearest count.
+/// The nearest count, at most [`MOST_TOKENS`].
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a conversion that saturates is right for counts"
 )]
 fn whole(tokens: f64) -> u64 {
-    tokens.round() as u64
+    (tokens.round() as u64).min(MOST_TOKENS)
 }
 
 #[cfg(test)]
@@ -331,6 +331,10 @@ mod tests {
         assert_eq!((sum.agent_runs, sum.input_tokens_high), (12, 36_380));
         assert!((sum.cost_usd - 0.066).abs() < 1e-12);
         assert_eq!(total([]), Estimate::default());
+        let plan = RunPlan { runs: u64::MAX, ablation: true };
+        let params = EstimateParams::default();
+        let endless = estimate_cases(&[CaseLoad::default()], 1, plan, &params, HAIKU);
+        assert_eq!(total([endless, endless]).input_tokens, MOST_TOKENS);
     }
 
     proptest! {
