@@ -65,6 +65,9 @@ fn the_example_shows_what_its_page_says() {
     verdict: failed
     --- stderr
     ");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/skill-evals.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(&run.stdout), "the page shows another output than {run}");
     let (code, again) = report(&context, &["--ablation"]);
     assert_eq!(code, 2);
     assert_eq!(statuses(&again), ["plan-week cached false", "write-note cached true"]);

@@ -544,3 +544,34 @@ fn a_signature_for_others_is_over_believed_records_only() {
     assert_eq!(refused.code, 1, "{refused}");
     assert!(refused.stderr.contains("the records of z are unverified"), "{refused}");
 }
+
+#[test]
+fn a_result_that_cannot_be_kept_stops_the_spending() {
+    let context = context();
+    write_good_skill(&context, "a");
+    write_good_skill(&context, "b");
+    let script = context.read("runner.sh");
+    write_runner(&context, &script.replace("exec cat", "rm -rf kept; touch kept\nexec cat"));
+    std::fs::create_dir(context.project().join("kept")).unwrap();
+    let run = run(&context, &["--results", "kept/results.json", "--format", "json"]);
+    assert_eq!(run.code, 1, "{run}");
+    assert!(run.stderr.contains("kept/results.json cannot be"), "{run}");
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(statuses(&report), ["a ran true", "b error false"]);
+    assert_eq!(asked(&context), ["a"]);
+}
+
+#[test]
+fn a_runner_that_cannot_run_at_all_is_no_failing_skill() {
+    let mut context = context();
+    write_good_skill(&context, "a");
+    write_good_skill(&context, "b");
+    let missing = context.run(["eval", "run", "--claude-bin", "./no-such-program"]);
+    assert_eq!(missing.code, 1, "{missing}");
+    let script = "#!/bin/sh\necho 'plugin eval is in early access' >&2\nexit 1\n";
+    context.home().add_script("claude", script);
+    let early = context.run(["eval", "run"]);
+    assert_eq!(early.code, 1, "{early}");
+    assert!(early.stderr.contains("2.1.269"), "{early}");
+    assert!(early.stdout.contains("not run: the runner cannot run"), "{early}");
+}
