@@ -1,6 +1,6 @@
 //! What is to be scored: paths, made into a list in the order of their names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -87,14 +87,14 @@ impl Inputs {
     /// them, and `-` for standard input. `exclude` has patterns in the syntax of `.gitignore`.
     ///
     /// One directory alone gives names relative to it. Otherwise names begin with the path as it
-    /// was given, or with its last part when it is absolute: no report tells where on a disk it was
-    /// made.
+    /// was given, or with its last part when it is absolute, and as many more as tell it from the
+    /// others: no report tells where on a disk it was made.
     pub fn gather(paths: &[PathBuf], cwd: &Path, exclude: &[String]) -> Result<Self, InputError> {
         let exclude = excludes(exclude)?;
         let mut found = Found::default();
         let mut complaints = Vec::new();
         let mut single = paths.len() == 1;
-        for path in paths {
+        for (path, shown) in paths.iter().zip(names(paths)) {
             if path == Path::new(STDIN) {
                 let entry = Entry { label: STDIN.to_owned(), what: What::Stdin };
                 if found.entries.iter().any(|(other, _)| *other == entry) {
@@ -106,12 +106,12 @@ impl Inputs {
             let real = cwd.join(path);
             let metadata = std::fs::metadata(&real);
             if metadata.as_ref().is_ok_and(Metadata::is_dir) {
-                let name = if single { PathBuf::new() } else { shown(path) };
+                let name = if single { PathBuf::new() } else { shown };
                 single = false;
                 Walk { root: &real, name: &name, exclude: &exclude, found: &mut found }.run()?;
                 continue;
             }
-            let label = text_of(&shown(path));
+            let label = text_of(&shown);
             if exclude.matched(&label, false).is_ignore() {
                 found.skipped += 1;
                 continue;
@@ -202,12 +202,40 @@ pub(super) fn id(metadata: &Metadata) -> FileId {
     (metadata.dev(), metadata.ino())
 }
 
-/// A path for a report: without `.` parts, and only the last part of an absolute one.
-fn shown(path: &Path) -> PathBuf {
-    if path.is_absolute() {
-        return path.file_name().map(PathBuf::from).unwrap_or_default();
+/// Paths for a report: without `.` parts, and only so many of the last parts of an absolute one as
+/// tell it from all others.
+fn names(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let mut names: Vec<PathBuf> = paths.iter().map(|path| name(path, 1)).collect();
+    let longest = paths.iter().map(|path| path.components().count()).max().unwrap_or_default();
+    for parts in 2..longest {
+        let mut named: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
+        for (name, path) in names.iter().zip(paths) {
+            named.entry(name).or_default().insert(path);
+        }
+        let shared: Vec<bool> = names
+            .iter()
+            .map(|name| named.get(name.as_path()).is_some_and(|p| p.len() > 1))
+            .collect();
+        if !shared.contains(&true) {
+            break;
+        }
+        for ((shown, path), _) in
+            names.iter_mut().zip(paths).zip(shared).filter(|(_, shared)| *shared)
+        {
+            *shown = name(path, parts);
+        }
     }
-    path.components().filter(|part| *part != Component::CurDir).collect()
+    names
+}
+
+/// A path without `.` parts; of an absolute one the last `parts` parts.
+fn name(path: &Path, parts: usize) -> PathBuf {
+    let named: Vec<Component<'_>> = path
+        .components()
+        .filter(|part| !matches!(part, Component::CurDir | Component::RootDir))
+        .collect();
+    let left_out = if path.is_absolute() { named.len().saturating_sub(parts) } else { 0 };
+    named.into_iter().skip(left_out).collect()
 }
 
 /// A path as text; bytes that are no UTF-8 become `\xff`.

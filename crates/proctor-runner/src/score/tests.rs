@@ -160,7 +160,7 @@ fn what_is_left_out_is_counted() {
         .write("sub/f.draft.json", "{")
         .write("sub/keep.draft.json", &passes)
         .write("sub/g.json", "{")
-        .write(".fixturerunignore", "# drafts\n*.draft.json\n/sub/drafts/\n")
+        .write(".fixturerunignore", "\u{feff}*.draft.json\r\n# drafts\r\n/sub/drafts/\r\n")
         .write("sub/.fixturerunignore", "!keep.draft.json\n");
     let shown = shown(folder.gather(&["."], &["g.json"]).unwrap(), &options(), "");
     assert_eq!(shown.runs, ["a.json pass", "sub/keep.draft.json pass"]);
@@ -243,6 +243,27 @@ fn a_path_that_is_not_there_is_scored_as_an_error_and_complained_about() {
     let both = folder.score(&["nothing.json", "a.json"]);
     assert_eq!(both.runs[0], "a.json pass");
     assert_eq!(both.summary.verdict, Verdict::Error);
+}
+
+#[test]
+fn absolute_paths_are_named_as_far_as_they_differ() {
+    let folder = Folder::new();
+    folder
+        .write("one/x/a.json", run("a", "pass"))
+        .write("two/x/a.json", run("b", "pass"))
+        .write("two/b.json", run("c", "pass"));
+    let absolute = |path: &str| folder.path().join(path).display().to_string();
+    let (one, two, b) =
+        (absolute("one/x/a.json"), absolute("two/x/a.json"), absolute("two/b.json"));
+    assert_eq!(
+        folder.score(&[&one, &two, &b, &one]).runs,
+        ["b.json pass", "one/x/a.json pass", "two/x/a.json pass"]
+    );
+    assert_eq!(
+        folder.score(&[&absolute("one/x"), &absolute("./two/x")]).runs,
+        ["one/x/a.json pass", "two/x/a.json pass"]
+    );
+    assert_eq!(folder.score(&["one/x/a.json", &one]).runs, ["a.json pass"]);
 }
 
 #[test]

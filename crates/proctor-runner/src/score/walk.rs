@@ -156,6 +156,7 @@ impl Walk<'_> {
         let refuse = |message| InputError::IgnoreFile { path: shown.clone(), message };
         let bytes = fixture_run::read(&self.root.join(&file)).map_err(|v| refuse(v.message))?;
         let text = String::from_utf8(bytes).map_err(|_| refuse("is no UTF-8".to_owned()))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut builder = pattern_builder(directory);
         for (number, line) in (1..).zip(text.lines()) {
             builder.add_line(None, line).map_err(|error| InputError::Glob {
