@@ -62,6 +62,19 @@ pub struct OwnFolder {
     pub variable: &'static str,
     /// Where it lies below the home directory otherwise.
     pub default: &'static str,
+    /// Whether it is all that a login needs, so that the home directory may be another. Its folder
+    /// `skills` is then one more place in which the program finds skills.
+    pub is_enough: bool,
+}
+
+impl OwnFolder {
+    /// Where it lies in this environment; `None` when that names neither it nor a home directory.
+    /// An empty variable counts as none.
+    pub fn locate(&self, env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+        let set = |name: &str| env(name).filter(|value| !value.is_empty());
+        let below_home = || Some(Path::new(&set("HOME")?).join(self.default));
+        set(self.variable).map(PathBuf::from).or_else(below_home)
+    }
 }
 
 /// Limits that an agent program keeps by itself when asked to.
@@ -223,11 +236,10 @@ pub(crate) fn look_for(
     file_exists: &dyn Fn(&Path) -> bool,
 ) -> Credentials {
     let set = |name: &str| env(name).filter(|value| !value.is_empty());
-    let CredentialFile { folder: OwnFolder { variable, default: folder }, name } = file;
-    let (shown, folder) = match set(variable) {
-        Some(folder) => (format!("${variable}"), Some(PathBuf::from(folder))),
-        None => (format!("~/{folder}"), set("HOME").map(|home| Path::new(&home).join(folder))),
-    };
+    let CredentialFile { folder: own @ OwnFolder { variable, default, .. }, name } = file;
+    let shown =
+        if set(variable).is_some() { format!("${variable}") } else { format!("~/{default}") };
+    let folder = own.locate(env);
     let found = folder.is_some_and(|folder| file_exists(&folder.join(name)));
     if found || variables.iter().any(|name| set(name).is_some()) {
         return Credentials::Present;
@@ -242,7 +254,7 @@ mod tests {
     use super::*;
 
     const FILE: CredentialFile = CredentialFile {
-        folder: OwnFolder { variable: "AGENT_HOME", default: ".agent" },
+        folder: OwnFolder { variable: "AGENT_HOME", default: ".agent", is_enough: true },
         name: "auth.json",
     };
 

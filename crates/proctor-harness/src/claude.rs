@@ -48,7 +48,8 @@ const CREDENTIAL_VARIABLES: &[&str] = &[
     "CLAUDE_CODE_USE_FOUNDRY",
 ];
 
-const OWN_FOLDER: OwnFolder = OwnFolder { variable: "CLAUDE_CONFIG_DIR", default: ".claude" };
+const OWN_FOLDER: OwnFolder =
+    OwnFolder { variable: "CLAUDE_CONFIG_DIR", default: ".claude", is_enough: false };
 
 const CREDENTIAL_FILE: CredentialFile =
     CredentialFile { folder: OWN_FOLDER, name: ".credentials.json" };

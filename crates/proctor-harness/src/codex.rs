@@ -36,7 +36,8 @@ const BASE_ARGS: &[&str] = &[
 
 const CREDENTIAL_VARIABLES: &[&str] = &["CODEX_API_KEY", "OPENAI_API_KEY"];
 
-const OWN_FOLDER: OwnFolder = OwnFolder { variable: "CODEX_HOME", default: ".codex" };
+const OWN_FOLDER: OwnFolder =
+    OwnFolder { variable: "CODEX_HOME", default: ".codex", is_enough: true };
 
 const CREDENTIAL_FILE: CredentialFile = CredentialFile { folder: OWN_FOLDER, name: "auth.json" };
 

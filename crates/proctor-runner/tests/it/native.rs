@@ -120,6 +120,7 @@ fn every_sign_of_a_load_counts_wherever_it_stands() {
         "  - read: .agents/skills/deploy/SKILL.md\n".to_owned(),
         "  - run: [cat, .agents/skills/deploy/SKILL.md]\n".to_owned(),
         "  - run: [sh, -c, 'cat .agents/skills/*/SKILL.md']\n".to_owned(),
+        "  - run: [sh, -c, 'cd .agents/skills/deploy && cat SKILL.md']\n".to_owned(),
         "  - skill: using-superpowers\n  - skill: deploy\n".to_owned(),
         "  - tool: {name: Bash, input: {command: ls}}\n  - skill: deploy\n".to_owned(),
         format!("  - say: '{body}'\n  - skill: deploy\n"),
@@ -311,7 +312,7 @@ fn files_that_would_replace_the_skill_are_refused() {
 fn the_majority_of_the_runs_counts() {
     for (pattern, expected) in [("1 1 0", CaseStatus::Passed), ("1 0 0", CaseStatus::Failed)] {
         let mut scene = Scene::with_cases("  - {id: one, prompt: x, expect_trigger: true}\n");
-        scene.options.harness = "claude".to_owned();
+        "claude".clone_into(&mut scene.options.harness);
         scene.options.runs = Some(3);
         scene.options.jobs = NonZeroUsize::new(1);
         scene.home.set("ANTHROPIC_API_KEY", "fake-key-of-a-test");
@@ -345,7 +346,7 @@ fn done() -> serde_json::Value {
 /// A scene whose `claude` prints these lines.
 fn claude(cases: &str, lines: &[serde_json::Value]) -> Scene {
     let mut scene = Scene::with_cases(cases);
-    scene.options.harness = "claude".to_owned();
+    "claude".clone_into(&mut scene.options.harness);
     scene.home.set("ANTHROPIC_API_KEY", "fake-key-of-a-test");
     let lines: Vec<String> = lines.iter().map(claude_line).collect();
     let project = scene.project.clone();
@@ -432,6 +433,21 @@ fn a_login_is_used_in_the_users_home_and_the_report_says_so() {
     assert!(report.warnings[0].contains("with your own login"), "{report:#?}");
     let home = scene.home.environment()["HOME"].clone();
     assert!(scene.left("env").contains(&format!("HOME={home}\n")));
+}
+
+#[test]
+fn a_copy_of_the_skill_beside_a_login_would_answer_for_it() {
+    let mut scene = Scene::with_cases(ONE);
+    "codex".clone_into(&mut scene.options.harness);
+    let done = json!({"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 1}});
+    scene.home.add_script("codex", &format!("#!/bin/sh\n{}\n", claude_line(&done)));
+    let case = scene.case(RUNNER);
+    assert_eq!((case.status, case.triggered), (CaseStatus::Failed, Some(false)), "{case:#?}");
+    let own = scene.home.environment()["CODEX_HOME"].clone();
+    std::fs::create_dir_all(format!("{own}/skills/deploy")).unwrap();
+    let case = scene.case(RUNNER);
+    assert_eq!(case.status, CaseStatus::Error);
+    assert!(case.reason.unwrap().contains("would answer for it"));
 }
 
 #[test]

@@ -29,7 +29,7 @@ const CASES: &str = r"
 /// A scene in which `claude` does what `script` says and leaves `result` where it is told to.
 fn scene(cases: &str, script: &str, result: &Value) -> Scene {
     let mut scene = Scene::with_cases(cases);
-    scene.options.harness = "claude".to_owned();
+    "claude".clone_into(&mut scene.options.harness);
     scene.write("result.json", result.to_string());
     let project = scene.project.clone();
     let text = format!(
@@ -312,7 +312,7 @@ fn a_program_that_cannot_do_it_ends_the_run() {
     missing.options.claude_bin = Some("./no/claude".to_owned());
     match missing.run(RUNNER).stopped {
         Some(Stopped::CannotRun(why)) => {
-            assert!(why.contains("`./no/claude` was not found"), "{why}")
+            assert!(why.contains("`./no/claude` was not found"), "{why}");
         }
         other => panic!("{other:?}"),
     }

@@ -30,7 +30,7 @@ fn scene(harness: &str, cases: &str, turns: Vec<Turn>) -> Option<(Scene, FakeMod
     let home = SealedHome::with_harness(harness, &model)?;
     let mut scene = Scene::in_home(home);
     scene.skill("deploy", cases);
-    scene.options.harness = harness.to_owned();
+    harness.clone_into(&mut scene.options.harness);
     scene.options.jobs = NonZeroUsize::new(1);
     Some((scene, model))
 }

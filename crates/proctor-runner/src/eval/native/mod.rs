@@ -6,6 +6,7 @@
 //! session that did not complete, or in which the agent saw what it must not see, gives no figure.
 
 mod assemble;
+mod home;
 mod needles;
 mod purse;
 mod scripts;

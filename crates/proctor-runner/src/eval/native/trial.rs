@@ -6,15 +6,15 @@ use std::time::Duration;
 use camino::Utf8Path;
 use fs_err as fs;
 use proctor_grade::eval::ArmResult;
-use proctor_harness::{Adapter, Credentials, SessionRequest};
+use proctor_harness::{Adapter, SessionRequest};
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{Arm, CaseResult};
 use proctor_model::{OutcomeClass, Usage};
 use proctor_sandbox::{Cancel, Limits, Room, Stream, git_skeleton};
 
 use super::needles::{Needles, SkillTexts};
-use super::scripts;
 use super::watch::{Seen, Watch, plain};
+use super::{home, scripts};
 use crate::eval::environment::agent;
 use crate::eval::install::install;
 use crate::eval::judge::judge_arm;
@@ -92,7 +92,9 @@ impl Trial<'_> {
         // Its name says nothing of the skill: the agent sees it.
         let room = machine.rooms.create("trial").map_err(error)?;
         self.furnish(&room)?;
-        let (env, warning) = self.environment(&room)?;
+        let own = agent(machine.env, self.adapter);
+        let mut env = session::environment(&own, &room);
+        let note = home::furnish(&mut env, &room, self.adapter, self.call.skill).map_err(error)?;
         let needles = Needles::new(self.call, self.texts, self.case, self.arm);
         let mut watch = Watch::new(self.call.skill, &needles);
         let request = SessionRequest {
@@ -127,7 +129,7 @@ impl Trial<'_> {
         let seen = watch.finish();
         let mut warnings = evidence.warnings;
         warnings.extend(seen.warnings.iter().cloned());
-        warnings.extend(warning);
+        warnings.extend(note);
         let mut end = TrialEnd {
             judged: ArmResult::Error { reason: String::new() },
             contaminated: false,
@@ -169,32 +171,6 @@ impl Trial<'_> {
             install(self.call.folder, &workspace.join(place)).map_err(error)?;
         }
         git_skeleton(workspace.as_std_path()).map_err(error).map(|_| ())
-    }
-
-    /// The agent's environment. Where its credentials are variables it gets a home of its own, in
-    /// which nothing of the user's takes part; otherwise a note says that it does not.
-    fn environment(&self, room: &Room) -> Result<(BTreeMap<String, String>, Option<String>), Stop> {
-        let machine = self.call.machine;
-        let own = agent(machine.env, self.adapter);
-        let mut env = session::environment(&own, room);
-        let credentials = self.adapter.credentials(&|name| own.get(name).cloned(), &|_| false);
-        if credentials != Credentials::Present {
-            let note = format!(
-                "{} ran with your own login, in your home: its settings there may have had a say; \
-                 set a key in the environment to keep them out",
-                self.adapter.id()
-            );
-            return Ok((env, Some(note)));
-        }
-        let home = room.root().join("home");
-        fs::create_dir(&home).map_err(error)?;
-        if let Some(folder) = self.adapter.own_folder() {
-            let path = home.join(folder.default);
-            fs::create_dir_all(&path).map_err(error)?;
-            env.insert(folder.variable.to_owned(), path.into_string());
-        }
-        env.insert("HOME".to_owned(), home.into_string());
-        Ok((env, None))
     }
 
     fn no_credentials(&self, env: &BTreeMap<String, String>, message: &str) -> String {

@@ -109,8 +109,12 @@ impl<'a> Watch<'a> {
                 }
             }
             Action::Shell { command } => {
+                let before = self.loads.len();
                 for name in skills_in(command, self.skill) {
                     self.load(id, name, How::Read);
+                }
+                if self.loads.len() == before && enters(command, self.skill) {
+                    self.load(id, self.skill, How::Read);
                 }
             }
             _ => {}
@@ -186,6 +190,21 @@ pub(super) fn plain(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
+/// Whether a command goes into the folder of the skill and then names the file there.
+fn enters(command: &str, skill: &str) -> bool {
+    let folder = format!("{SKILLS_FOLDER}{skill}");
+    let part_of_name = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    let names_file = |rest: &str| {
+        let file = SKILL_FILE.trim_start_matches('/');
+        rest.split(|c: char| !part_of_name(c)).any(|word| word == file)
+    };
+    command.match_indices(&folder).any(|(at, _)| {
+        let rest = command.get(at + folder.len()..).unwrap_or_default();
+        let rest = rest.strip_prefix('/').unwrap_or(rest);
+        !rest.starts_with(part_of_name) && names_file(rest)
+    })
+}
+
 /// The skills whose file a path or a command names. A pattern for all of them names `all`.
 fn skills_in<'a>(text: &'a str, all: &'a str) -> impl Iterator<Item = &'a str> {
     text.match_indices(SKILL_FILE).filter_map(move |(end, _)| {
@@ -196,4 +215,58 @@ fn skills_in<'a>(text: &'a str, all: &'a str) -> impl Iterator<Item = &'a str> {
         let is_skill = folder.ends_with(SKILLS_FOLDER);
         (is_skill && !name.is_empty()).then_some(if name.contains('*') { all } else { name })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str) -> Vec<&str> {
+        skills_in(text, "all").collect()
+    }
+
+    #[test]
+    fn a_path_names_the_skill_of_its_folder() {
+        for (text, expected) in [
+            (".agents/skills/greet/SKILL.md", vec!["greet"]),
+            ("/w/.claude/skills/a-b/SKILL.md", vec!["a-b"]),
+            ("skills/greet/SKILL.md", vec!["greet"]),
+            ("sed -n 1,9p 'x/skills/a/SKILL.md' y/skills/b/SKILL.md", vec!["a", "b"]),
+            ("cat skills/*/SKILL.md", vec!["all"]),
+            ("cat skills/gr*/SKILL.md", vec!["all"]),
+            ("skills/SKILL.md", vec![]),
+            ("skills//SKILL.md", vec![]),
+            ("/SKILL.md", vec![]),
+            ("greet/SKILL.md", vec![]),
+            ("skills/greet/references/a.md", vec![]),
+        ] {
+            assert_eq!(named(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_command_may_go_into_the_folder_first() {
+        for command in [
+            "cd .agents/skills/greet && cat SKILL.md",
+            "cd .agents/skills/greet/; head SKILL.md",
+            "(cd 'skills/greet' && sed -n 1,5p \"SKILL.md\")",
+        ] {
+            assert!(enters(command, "greet"), "{command}");
+        }
+        for command in [
+            "ls skills/greet",
+            "cd skills/greet-2 && cat SKILL.md",
+            "cat SKILL.md; cd skills/greet",
+            "cd skills/greet && cat OTHER_SKILL.md",
+        ] {
+            assert!(!enters(command, "greet"), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_skill_may_carry_the_name_of_its_plugin() {
+        for (name, expected) in [("a", "a"), ("p:a", "a"), ("p:q:a", "a"), ("", "")] {
+            assert_eq!(plain(name), expected);
+        }
+    }
 }
