@@ -36,6 +36,9 @@ enum Command {
     /// Evaluate skills: whether they fire when they should, and whether they help.
     #[command(subcommand)]
     Eval(commands::eval::Command),
+    /// Bundle skills as a plugin of Claude Code, and check such a bundle.
+    #[command(subcommand)]
+    Plugin(commands::plugin::Command),
     /// Score recorded runs of memory systems.
     Score(commands::score::Args),
     /// Look at what an agent session did.
@@ -56,6 +59,7 @@ impl Cli {
         match self.command {
             Command::Conformance(command) => command.run(context),
             Command::Eval(command) => command.run(context),
+            Command::Plugin(command) => command.run(context),
             Command::Score(args) => commands::score::run(&args, context),
             Command::Transcript(command) => command.run(context),
             Command::Demo(args) => commands::demo::run(&args, context),

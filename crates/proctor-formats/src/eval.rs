@@ -6,9 +6,11 @@
 //! rules and the digests are those of ai-rulez, whose trees are read as they are.
 
 mod assertion;
+mod bundle;
 mod case_file;
 mod digest;
 mod front_matter;
+pub mod import;
 mod inspect;
 mod layout;
 mod lint;
@@ -18,6 +20,7 @@ mod schema;
 mod settings;
 mod walk;
 
+pub use bundle::{Bundle, BundleError, Drift, MANIFEST, SIDECAR, Verified, verify_bundle};
 pub use case_file::check_case_file;
 pub use digest::{DigestError, cases_digest, lock_digest, set_digest, skill_digest};
 pub use front_matter::FrontMatter;

@@ -4,5 +4,6 @@ pub(crate) mod completions;
 pub(crate) mod conformance;
 pub(crate) mod demo;
 pub(crate) mod eval;
+pub(crate) mod plugin;
 pub(crate) mod score;
 pub(crate) mod transcript;

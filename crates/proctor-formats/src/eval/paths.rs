@@ -27,7 +27,7 @@ pub(super) fn relative_path(field: &Field<'_>, problems: &mut Problems) -> Optio
 
 /// The path without empty and `.` segments and with `..` resolved in the text, or why it may not
 /// stand. A backslash is an ordinary character.
-fn clean(path: &str) -> Result<String, &'static str> {
+pub(super) fn clean(path: &str) -> Result<String, &'static str> {
     let bytes = path.as_bytes();
     if path.is_empty() {
         return Err("is empty; name a file");

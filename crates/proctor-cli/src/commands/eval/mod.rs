@@ -2,6 +2,7 @@
 
 mod calibrate_estimate;
 mod common;
+mod import;
 mod keygen;
 mod lint;
 mod list;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Report(report::Args),
     /// Propose assumptions for the estimate of costs from recorded runs.
     CalibrateEstimate(calibrate_estimate::Args),
+    /// Make cases of the suites that were written for other tools.
+    Import(import::Args),
     /// List the skills of the project, their cases and their recorded results.
     List(list::Args),
     /// Make a pair of keys for signatures that others can check.
@@ -44,6 +47,7 @@ impl Command {
             Self::Lint(args) => lint::run(&args, context),
             Self::Report(args) => report::run(&args, context),
             Self::CalibrateEstimate(args) => calibrate_estimate::run(&args, context),
+            Self::Import(args) => import::run(&args, context),
             Self::List(args) => list::run(&args, context),
             Self::Keygen(args) => keygen::run(&args, context),
         };
