@@ -70,14 +70,15 @@ impl EvalProgress {
     pub(crate) fn show(&self, event: eval::Event<'_>) {
         match event {
             eval::Event::Started { skill, cases } => {
-                self.bar.set_message(format!("{skill}: {cases} cases"));
+                self.bar.set_message(shown(&format!("{skill}: {cases} cases")));
             }
             eval::Event::Told { told: Told::Stderr(line), .. } => {
                 self.bar.suspend(|| self.printer.note(&line));
             }
             eval::Event::Told { skill, told: Told::Session { case, arm, run } } => {
                 let arm = arm.as_str();
-                self.bar.set_message(format!("{skill}: {case}, {arm} the skill, run {run}"));
+                let message = format!("{skill}: {case}, {arm} the skill, run {run}");
+                self.bar.set_message(shown(&message));
             }
             eval::Event::Told { told: Told::SessionEnded { .. }, .. } => {}
         }
@@ -92,6 +93,11 @@ impl EvalProgress {
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Names of folders can hold anything.
+fn shown(message: &str) -> String {
+    proctor_report::inert(message).replace('\n', "\\n")
 }
 
 fn bar() -> ProgressBar {
