@@ -58,7 +58,7 @@ fn measure(work: impl FnOnce()) -> Cost {
     let (start, before) = (Instant::now(), cpu());
     work();
     let per_case = |total: Duration| total / u32::try_from(CASES).unwrap();
-    Cost { wall: per_case(start.elapsed()), cpu: per_case(cpu() - before) }
+    Cost { wall: per_case(start.elapsed()), cpu: per_case(cpu().saturating_sub(before)) }
 }
 
 /// CPU time of this process and of all descendants that were waited for.

@@ -13,6 +13,7 @@ mod scripts;
 mod trial;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +22,7 @@ use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{Arm, CaseResult};
 
 use self::assemble::assemble;
-use self::needles::SkillTexts;
+use self::needles::Needles;
 use self::purse::Purse;
 use self::trial::{Stop, Trial, TrialEnd};
 use super::program::program;
@@ -86,7 +87,8 @@ impl Runner for Native {
     fn run(&self, call: &Call<'_>, tell: &mut dyn FnMut(Told)) -> Result<Answer, CallError> {
         let (planned, skipped) = self.plan(call);
         let program = self.program.as_deref().map(|name| program(name, call.machine.project));
-        let texts = SkillTexts::of(call);
+        let needles: BTreeMap<Arm, Needles> =
+            call.arms().iter().map(|&arm| (arm, Needles::new(call, arm))).collect();
         let stop = call.machine.cancel.linked().map_err(|e| CallError::Machine(e.to_string()))?;
         let purse = Purse::new(call);
         let cannot_run = Mutex::new(None);
@@ -108,7 +110,7 @@ impl Runner for Native {
                     adapter: self.adapter,
                     program: program.as_deref(),
                     args: &self.args,
-                    texts: &texts,
+                    needles: &needles[&arm],
                     case,
                     arm,
                     budget,
@@ -158,7 +160,8 @@ impl Native {
         let (mut planned, mut skipped) = (Vec::new(), Vec::new());
         for case in call.cases {
             if case.rubric.is_some() {
-                let reason = "it has a rubric, and this runner has nobody to grade it";
+                let reason =
+                    "it has a rubric, which this runner does not grade; choose another runner";
                 skipped.extend(call.skipped(case, reason));
                 continue;
             }

@@ -12,7 +12,7 @@ use proctor_model::eval::protocol::{Arm, CaseResult};
 use proctor_model::{OutcomeClass, Usage};
 use proctor_sandbox::{Cancel, Limits, Room, Stream, git_skeleton};
 
-use super::needles::{Needles, SkillTexts};
+use super::needles::Needles;
 use super::watch::{Seen, Watch, plain};
 use super::{home, scripts};
 use crate::eval::environment::agent;
@@ -33,7 +33,8 @@ pub(super) struct Trial<'a> {
     /// The program, when it has another name than usual.
     pub(super) program: Option<&'a str>,
     pub(super) args: &'a [String],
-    pub(super) texts: &'a SkillTexts,
+    /// What its arm must not show.
+    pub(super) needles: &'a Needles,
     pub(super) case: &'a ExpandedCase,
     pub(super) arm: Arm,
     /// US dollars that it may cost.
@@ -55,6 +56,23 @@ pub(super) struct TrialEnd {
     pub(super) usage: Option<Usage>,
     /// What a reader should know beside the judgement.
     pub(super) warnings: Vec<String>,
+}
+
+/// Why a session proves nothing.
+struct Obstacle {
+    reason: String,
+    /// Whether the agent saw what it must not see.
+    contaminates: bool,
+}
+
+impl Obstacle {
+    fn new(reason: String) -> Self {
+        Self { reason, contaminates: false }
+    }
+
+    fn contamination(reason: String) -> Self {
+        Self { reason, contaminates: true }
+    }
 }
 
 /// Why there is nothing to judge.
@@ -95,7 +113,7 @@ impl Trial<'_> {
         let own = agent(machine.env, self.adapter);
         let mut env = session::environment(&own, &room);
         let note = home::furnish(&mut env, &room, self.adapter, self.call.skill).map_err(error)?;
-        let needles = Needles::new(self.call, self.texts, self.case, self.arm);
+        let needles = self.needles.of_case(self.case);
         let mut watch = Watch::new(self.call.skill, &needles);
         let request = SessionRequest {
             max_budget_usd: self.budget,
@@ -127,30 +145,28 @@ impl Trial<'_> {
             return Err(Stop::Cancelled);
         }
         let seen = watch.finish();
-        let mut warnings = evidence.warnings;
-        warnings.extend(seen.warnings.iter().cloned());
-        warnings.extend(note);
-        let mut end = TrialEnd {
-            judged: ArmResult::Error { reason: String::new() },
-            contaminated: false,
-            fired: seen.fired.clone(),
-            usage: evidence.usage,
-            warnings,
-        };
         let outcome = &evidence.outcome;
         let verdict = match outcome.class {
-            OutcomeClass::Completed => self.obstacle(&seen, &mut end),
+            OutcomeClass::Completed => self.obstacle(&seen),
             OutcomeClass::AuthFailed => {
                 return Err(Stop::CannotRun(self.no_credentials(&env, &outcome.message)));
             }
-            class if outcome.message.is_empty() => Some(format!("the session ended: {class}")),
-            class => Some(format!("the session ended: {class}: {}", outcome.message)),
+            class if outcome.message.is_empty() => {
+                Some(Obstacle::new(format!("the session ended: {class}")))
+            }
+            class => {
+                Some(Obstacle::new(format!("the session ended: {class}: {}", outcome.message)))
+            }
         };
-        end.judged = match verdict {
-            Some(reason) => ArmResult::Error { reason },
+        let contaminated = verdict.as_ref().is_some_and(|obstacle| obstacle.contaminates);
+        let judged = match verdict {
+            Some(Obstacle { reason, .. }) => ArmResult::Error { reason },
             None => self.judge(&room, &seen),
         };
-        Ok(end)
+        let mut warnings = evidence.warnings;
+        warnings.extend(seen.warnings);
+        warnings.extend(note);
+        Ok(TrialEnd { judged, contaminated, fired: seen.fired, usage: evidence.usage, warnings })
     }
 
     /// Puts the files of the case and, in its arm, the skill into the workspace.
@@ -178,36 +194,32 @@ impl Trial<'_> {
         if message.is_empty() { reason } else { format!("{reason} ({message})") }
     }
 
-    /// Why a completed session proves nothing.
-    fn obstacle(&self, seen: &Seen, end: &mut TrialEnd) -> Option<String> {
+    /// Why a completed session proves nothing, if so.
+    fn obstacle(&self, seen: &Seen) -> Option<Obstacle> {
         let skill = self.call.skill;
-        let announced = |names: &Vec<String>| names.iter().any(|name| plain(name) == skill);
         if let Some(trace) = &seen.trace {
-            end.contaminated = true;
             let arm = match self.arm {
                 Arm::With => "the run saw the answers",
                 Arm::Without => "the run without the skill saw it",
             };
-            return Some(format!("contaminated, {arm}: {trace}"));
+            return Some(Obstacle::contamination(format!("contaminated, {arm}: {trace}")));
         }
-        match self.arm {
-            Arm::Without => {
-                let listed = seen.announced.as_ref().is_some_and(announced);
-                let fired = seen.fired.iter().any(|name| name == skill);
-                end.contaminated = listed || fired;
-                end.contaminated.then(|| {
+        let announced =
+            seen.announced.as_ref().map(|names| names.iter().any(|name| plain(name) == skill));
+        let fired = seen.fired.iter().any(|name| name == skill);
+        match (self.arm, announced) {
+            (Arm::Without, announced) if announced == Some(true) || fired => {
+                Some(Obstacle::contamination(
                     "contaminated, the run without the skill had it: another copy is installed"
-                        .to_owned()
-                })
-            }
-            Arm::With if seen.announced.as_ref().is_some_and(|names| !announced(names)) => {
-                Some(format!(
-                    "{} did not announce the skill to the model, so it could not fire; does its \
-                     front matter have a `description`, and not turn the model's use of it off?",
-                    self.adapter.id()
+                        .to_owned(),
                 ))
             }
-            Arm::With => None,
+            (Arm::With, Some(false)) => Some(Obstacle::new(format!(
+                "{} did not announce the skill to the model, so it could not fire; does its front \
+                 matter have a `description`, and not turn the model's use of it off?",
+                self.adapter.id()
+            ))),
+            _ => None,
         }
     }
 

@@ -7,7 +7,7 @@ use proctor_harness::MAX_EVENTS;
 use proctor_model::event::{Role, ToolStatus};
 use proctor_model::{Action, Event, EventKind};
 
-use super::needles::Needles;
+use super::needles::CaseNeedles;
 
 /// The file of a skill that its name is read from.
 const SKILL_FILE: &str = "/SKILL.md";
@@ -21,7 +21,7 @@ const MAX_NAME_BYTES: usize = 200;
 /// Follows a session, event by event.
 pub(super) struct Watch<'a> {
     skill: &'a str,
-    needles: &'a Needles,
+    needles: &'a CaseNeedles<'a>,
     loads: Vec<Load>,
     /// Places in `loads` by the id of the call.
     by_call: BTreeMap<String, Vec<usize>>,
@@ -64,7 +64,7 @@ pub(super) struct Seen {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(skill: &'a str, needles: &'a Needles) -> Self {
+    pub(super) fn new(skill: &'a str, needles: &'a CaseNeedles<'a>) -> Self {
         Self {
             skill,
             needles,
