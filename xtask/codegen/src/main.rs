@@ -17,6 +17,10 @@ fn files() -> Vec<(&'static str, String)> {
         ("schemas/conformance-report.schema.json", json(&proctor_report::conformance::schema())),
         ("schemas/eval-case.schema.json", json(&proctor_formats::eval::case_schema())),
         ("schemas/eval-calibration.schema.json", json(&proctor_report::eval::calibration_schema())),
+        (
+            "schemas/eval-import.schema.json",
+            json(&proctor_formats::eval::import::ImportReport::schema()),
+        ),
         ("schemas/eval-lint.schema.json", json(&proctor_report::eval::lint_schema())),
         ("schemas/eval-list.schema.json", json(&proctor_report::eval::listing_schema())),
         ("schemas/eval-recommendations.schema.json", json(&proctor_report::eval::advice_schema())),

@@ -88,6 +88,25 @@ fn a_bundle_leaves_cases_out_unless_they_are_wanted() {
 }
 
 #[test]
+fn the_cases_of_the_project_may_lie_elsewhere() {
+    let context = context();
+    write_project(&context, true);
+    let settings = context.read("proctor.toml");
+    let point_to = |folder: &str| {
+        context.write("proctor.toml", format!("{settings}content_root = \"{folder}\"\n"));
+        context.run(["plugin", "bundle"])
+    };
+    context.write("content/evals/audit/c.eval.yaml", "x");
+    assert_eq!(point_to("content").code, 0);
+    let evals = files(&context.project().join("plugins/billing/evals"));
+    assert_eq!(evals, ["audit/c.eval.yaml"]);
+    std::fs::create_dir(context.project().join("../evals")).unwrap();
+    let outside = point_to("..");
+    assert_eq!(outside.code, 2);
+    assert!(outside.stderr.contains("leads out of the project"), "{outside}");
+}
+
+#[test]
 fn every_change_to_a_bundle_is_found() {
     let context = context();
     write_project(&context, true);

@@ -154,7 +154,11 @@ impl Bundle {
                 let evals = skill.folder.join(EVALS_NAME);
                 planner.evals(&evals, &format!("skills/{}/{EVALS_NAME}", skill.id))?;
             }
-            planner.evals(&project.configuration.join(EVALS_NAME), EVALS_NAME)?;
+            let content = match &settings.content_root {
+                Some(folder) => project.root.join(folder),
+                None => project.configuration.clone(),
+            };
+            planner.evals(&content.join(EVALS_NAME), EVALS_NAME)?;
         }
         Ok(Self {
             name,
@@ -309,7 +313,7 @@ impl Planner {
     fn inside(&self, path: &Path) -> Result<PathBuf, BundleError> {
         let real = fs::canonicalize(path).map_err(|error| BundleError::path(path, read(&error)))?;
         if !self.bounds.iter().any(|bound| real.starts_with(bound)) {
-            let message = "leads out of the project through a link; put a copy in its place";
+            let message = "leads out of the project; put a copy into it";
             return Err(BundleError::path(path, message));
         }
         Ok(real)

@@ -115,6 +115,9 @@ pub struct PluginSettings {
     pub description: Option<String>,
     /// Whether bundles carry the cases.
     pub include_evals: bool,
+    /// The folder, relative to the project root, whose `evals` bundles carry instead of that of the
+    /// configuration folder.
+    pub content_root: Option<String>,
 }
 
 impl EvalSettings {
@@ -258,6 +261,7 @@ impl PluginSettings {
             ("name", &mut self.name),
             ("version", &mut self.version),
             ("description", &mut self.description),
+            ("content_root", &mut self.content_root),
         ] {
             set(place, object.optional(key, problems, text).flatten().map(Some));
         }

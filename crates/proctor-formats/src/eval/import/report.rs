@@ -105,6 +105,14 @@ impl ImportReport {
         }
     }
 
+    /// The JSON Schema of the report.
+    pub fn schema() -> serde_json::Value {
+        let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+        let mut schema = settings.into_generator().into_root_schema_for::<Self>();
+        schema.insert("title".to_owned(), "Report of proctor eval import".into());
+        schema.to_value()
+    }
+
     /// The report for people.
     pub fn text(&self) -> String {
         let verb = if self.dry_run { "would write" } else { "wrote" };

@@ -267,6 +267,8 @@ fn the_report_reads_back() {
     let imported = criteria(r#"{"criteria": ["d"], "owner": "us"}"#).unwrap();
     let json = proctor_model::json::go::pretty(&imported.report).unwrap();
     insta::assert_snapshot!(json);
+    let schema = jsonschema::draft202012::new(&ImportReport::schema()).unwrap();
+    assert!(schema.is_valid(&serde_json::from_str(&json).unwrap()));
     let back: ImportReport = serde_json::from_str(&json).unwrap();
     assert_eq!(back.scenarios[0].unmapped, imported.report.scenarios[0].unmapped);
 }
