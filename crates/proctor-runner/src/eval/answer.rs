@@ -197,3 +197,41 @@ fn amount(field: &str, value: Option<f64>) -> Result<(), AnswerError> {
 fn shown(name: &str) -> String {
     name.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_place_is_shown_as_it_stands() {
+        let error = |text: &str| read(text.as_bytes()).unwrap_err().to_string();
+        let text = "{\n  \"version\": 1,\n  \"cost_usd\": Infinity\n}";
+        assert_eq!(
+            error(text),
+            "the runner printed a number that is not finite at line 3, column 15 (`Infinity`)"
+        );
+        let long = format!("{{\"version\": 1}} {}", "é\t".repeat(100));
+        let shown = format!("(`{}`)", "é ".repeat(SHOWN / 2));
+        assert!(error(&long).ends_with(&shown), "{}", error(&long));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_do_harm(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes).map_err(|error| error.to_string());
+        }
+
+        #[test]
+        fn a_changed_answer_does_no_harm(at in 0_usize..80, byte in any::<u8>(), cut in 0_usize..90) {
+            let mut bytes = br#"{"version": 1, "results": [{"case": "a", "arm": "with", "cost_usd": -1e5}]}"#
+                .to_vec();
+            if let Some(place) = bytes.get_mut(at) {
+                *place = byte;
+            }
+            bytes.truncate(cut);
+            let _ = read(&bytes).map_err(|error| error.to_string());
+        }
+    }
+}

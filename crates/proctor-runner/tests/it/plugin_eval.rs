@@ -1,5 +1,6 @@
 //! The runner `claude-plugin-eval` with stand-ins for Claude Code.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use proctor_model::eval::{CaseStatus, SkillReport, SkillStatus};
@@ -170,13 +171,15 @@ fn cases_become_folders_of_a_plugin_without_cases() {
 
 #[test]
 fn the_command_line_and_the_environment_hold_what_they_should() {
-    let mut scene = scene(CASES, "env >$project/env; leave", &good());
+    let cases = CASES.replace("    model: haiku\n", "");
+    let mut scene = scene(&cases, "env >$project/env; leave", &good());
     scene.home.set("ANTHROPIC_API_KEY", "fake-key-of-a-test");
     scene.home.set("GITHUB_TOKEN", "ghx");
     scene.model = Some("sonnet".to_owned());
     scene.ablation = true;
     scene.max_cost_usd = 1.5;
     scene.options.runs = Some(2);
+    scene.options.jobs = NonZeroUsize::new(20);
     scene.options.judge_model = Some("opus".to_owned());
     scene.options.args = vec!["--trust-plugin".to_owned()];
     scene.run(RUNNER);
@@ -188,13 +191,30 @@ fn the_command_line_and_the_environment_hold_what_they_should() {
         argv[3..].join(" "),
         format!(
             "--json {plugin}/aggregate.json --no-publish --threshold 0 --output-dir {plugin}/results \
-             --ablation with-without --runs 2 --model sonnet --judge-model opus --max-cost-usd \
+             --ablation with-without --runs 2 --concurrency 8 --model sonnet --judge-model opus --max-cost-usd \
              1.5000 --trust-plugin"
         )
     );
     let env = scene.left("env");
     assert!(env.contains("ANTHROPIC_API_KEY=fake") && env.contains("DISABLE_AUTOUPDATER=1"));
     assert!(!env.contains(SECRET) && !env.contains("GITHUB_TOKEN"), "{env}");
+}
+
+#[test]
+fn the_model_of_a_case_goes_before_that_of_the_run() {
+    let mut scene = scene(CASES, "cp -r $plugin $project/seen; leave", &good());
+    scene.model = Some("sonnet".to_owned());
+    scene.run(RUNNER);
+    assert!(!scene.left("argv").contains("--model"));
+    assert!(scene.left("seen/evals/fires/prompt.md").contains("model: \"haiku\"\n"));
+    assert!(scene.left("seen/evals/quiet/prompt.md").contains("model: \"sonnet\"\n"));
+}
+
+#[test]
+fn a_pass_mark_that_is_not_used_is_told() {
+    let cases = CASES.replace("cluster.\n", "cluster.\n    rubric_min_score: 0.9\n");
+    let report = scene(&cases, "leave", &good()).report(RUNNER);
+    assert!(report.warnings[0].contains("`rubric_min_score` is not used"), "{report:#?}");
 }
 
 #[test]

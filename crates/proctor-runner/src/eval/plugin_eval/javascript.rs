@@ -278,7 +278,36 @@ fn anchor(look: Look) -> Result<&'static str, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// What a pattern means, as far as the two dialects agree on how it is written.
+    fn meaning(source: &str, flags: &str) -> Hir {
+        let flags = if flags.contains('i') { "(?i)" } else { "" };
+        ParserBuilder::new().build().parse(&format!("{flags}{source}")).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_literal_means_its_text(text in any::<String>()) {
+            let Pattern { source, flags } = literal(&text);
+            prop_assert_eq!(meaning(&source, &flags), meaning(&regex_syntax::escape(&text), ""));
+            prop_assert_eq!(source.trim(), source.as_str());
+            prop_assert_eq!(flags.is_empty(), text.is_ascii());
+        }
+
+        #[test]
+        fn a_translation_means_what_the_pattern_means(
+            pattern in r"(\(\?i\))?([a-cK ßé.|()*+?^$-]|\[[\^]?[a-c-]{1,3}\]|\\[dDwWsSpL.]|\{[12],?[23]?\}){0,8}"
+        ) {
+            let Ok(rust) = re2::translate(&pattern) else { return Ok(()) };
+            // A class of Unicode that does not exist, or a range that ends before it begins.
+            let Ok(expected) = ParserBuilder::new().build().parse(&rust) else { return Ok(()) };
+            let Pattern { source, flags } = translate(&pattern).unwrap();
+            prop_assert_eq!(meaning(&source, &flags), expected, "{} -> {}", pattern, source);
+        }
+    }
 
     fn written(pattern: &str) -> String {
         let Pattern { source, flags } = translate(pattern).unwrap();

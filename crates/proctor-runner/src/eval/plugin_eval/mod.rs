@@ -9,6 +9,7 @@ mod result;
 mod suite;
 
 use std::io::Read as _;
+use std::num::NonZeroUsize;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
@@ -36,12 +37,16 @@ const HARNESS: &str = "claude";
 const USUAL_RUNS: u32 = 3;
 const MOST_RUNS: u32 = 50;
 
+/// Sessions side by side that the command takes.
+const MOST_JOBS: usize = 8;
+
 /// The runner.
 struct PluginEval {
     program: String,
     runs: Option<u32>,
     judge_model: Option<String>,
     args: Vec<String>,
+    jobs: Option<NonZeroUsize>,
 }
 
 pub(super) fn build(options: &Options) -> Result<Box<dyn Runner>, String> {
@@ -58,6 +63,7 @@ pub(super) fn build(options: &Options) -> Result<Box<dyn Runner>, String> {
         runs: options.runs,
         judge_model: options.judge_model.clone(),
         args: options.args.clone(),
+        jobs: options.jobs,
     }))
 }
 
@@ -73,8 +79,11 @@ impl Runner for PluginEval {
     fn run(&self, call: &Call<'_>, tell: &mut dyn FnMut(Told)) -> Result<Answer, CallError> {
         let mut results = Vec::new();
         let mut cases: Vec<(&ExpandedCase, Translated)> = Vec::new();
+        // On the command line a model would go before those of the cases.
+        let own_models = call.cases.iter().any(|case| case.model.is_some());
+        let (for_cases, for_all) = if own_models { (call.model, None) } else { (None, call.model) };
         for case in call.cases {
-            match suite::translate(call.skill, case) {
+            match suite::translate(call.skill, case, for_cases) {
                 Ok(translated) => cases.push((case, translated)),
                 Err(reason) => {
                     results.extend(call.skipped(case, &reason));
@@ -97,13 +106,20 @@ impl Runner for PluginEval {
         }
         let spawn = Spawn {
             program: program(&self.program, call.machine.project).into(),
-            args: self.arguments(call, &plugin).into_iter().map(Into::into).collect(),
+            args: self.arguments(call, &plugin, for_all).into_iter().map(Into::into).collect(),
             cwd: room.workspace().as_std_path().to_owned(),
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             stdin: None,
         };
         let document = self.document(call, &spawn, &plugin, tell)?;
         let mut answer = Answer::default();
+        let marks = cases.iter().filter(|(case, _)| {
+            case.rubric.as_ref().is_some_and(|rubric| rubric.min_score.is_some())
+        });
+        answer.warnings.extend(marks.map(|(case, _)| {
+            let id = &case.id;
+            format!("{id}: `rubric_min_score` is not used: Claude Code passes a rubric or does not")
+        }));
         response.cost_usd = document.cost_usd;
         for (case, _) in &cases {
             for arm in call.arms() {
@@ -124,7 +140,7 @@ fn machine(error: impl std::fmt::Display) -> CallError {
 }
 
 impl PluginEval {
-    fn arguments(&self, call: &Call<'_>, plugin: &Utf8Path) -> Vec<String> {
+    fn arguments(&self, call: &Call<'_>, plugin: &Utf8Path, model: Option<&str>) -> Vec<String> {
         let mut args: Vec<String> = ["plugin", "eval"].map(str::to_owned).into();
         args.push(plugin.to_string());
         args.extend(["--json".to_owned(), result_file(plugin).into_string()]);
@@ -136,7 +152,8 @@ impl PluginEval {
             args.extend(value.map(|value| [name.to_owned(), value]).into_iter().flatten());
         };
         option("--runs", self.runs.map(|runs| runs.to_string()));
-        option("--model", call.model.map(str::to_owned));
+        option("--concurrency", self.jobs.map(|jobs| jobs.get().min(MOST_JOBS).to_string()));
+        option("--model", model.map(str::to_owned));
         option("--judge-model", self.judge_model.clone());
         option("--max-cost-usd", call.max_cost_usd.map(|usd| format!("{usd:.4}")));
         args.extend(self.args.iter().cloned());

@@ -34,8 +34,13 @@ pub(super) struct Translated {
     graders: Vec<(String, String)>,
 }
 
-/// Translates a case, or says why `claude plugin eval` cannot run it.
-pub(super) fn translate(skill: &str, case: &ExpandedCase) -> Result<Translated, String> {
+/// Translates a case, or says why `claude plugin eval` cannot run it. `model` is for a case that names
+/// none.
+pub(super) fn translate(
+    skill: &str,
+    case: &ExpandedCase,
+    model: Option<&str>,
+) -> Result<Translated, String> {
     if !case.files.is_empty() {
         return Err("`claude plugin eval` cannot create the `files` of a case".to_owned());
     }
@@ -46,7 +51,7 @@ pub(super) fn translate(skill: &str, case: &ExpandedCase) -> Result<Translated, 
     if let Some(rubric) = &case.rubric {
         graders.push((RUBRIC.to_owned(), document("type: llm\n", &rubric.text())));
     }
-    Ok(Translated { prompt: prompt(case), graders })
+    Ok(Translated { prompt: prompt(case, model), graders })
 }
 
 /// Writes the plugin into the empty `folder`.
@@ -83,10 +88,10 @@ fn quoted(text: &str) -> String {
     json!(text).to_string()
 }
 
-fn prompt(case: &ExpandedCase) -> String {
+fn prompt(case: &ExpandedCase, model: Option<&str>) -> String {
     let mut front_matter = format!("max_turns: {MAX_TURNS}\nallowed_tools: {TOOLS}\n");
     // Writing to a string cannot fail.
-    if let Some(model) = &case.model {
+    if let Some(model) = case.model.as_deref().or(model) {
         let _ = writeln!(front_matter, "model: {}", quoted(model));
     }
     if !case.tags.is_empty() {
