@@ -20,11 +20,12 @@ use std::sync::{Mutex, PoisonError};
 use proctor_harness::Adapter;
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{Arm, CaseResult};
+use proctor_sandbox::Cancel;
 
-use self::assemble::assemble;
+use self::assemble::{Ended, assemble};
 use self::needles::Needles;
 use self::purse::Purse;
-use self::trial::{Stop, Trial, TrialEnd};
+use self::trial::{Stop, Trial};
 use super::program::program;
 use super::registry::Options;
 use super::runner::{Answer, Call, CallError, Runner, Told};
@@ -86,54 +87,24 @@ impl Runner for Native {
 
     fn run(&self, call: &Call<'_>, tell: &mut dyn FnMut(Told)) -> Result<Answer, CallError> {
         let (planned, skipped) = self.plan(call);
-        let program = self.program.as_deref().map(|name| program(name, call.machine.project));
-        let needles: BTreeMap<Arm, Needles> =
-            call.arms().iter().map(|&arm| (arm, Needles::new(call, arm))).collect();
-        let stop = call.machine.cancel.linked().map_err(|e| CallError::Machine(e.to_string()))?;
-        let purse = Purse::new(call);
-        let cannot_run = Mutex::new(None);
-        let mut ends: Vec<Option<Result<TrialEnd, String>>> =
-            planned.iter().map(|_| None).collect();
+        let work = Work::new(self, call)?;
+        let mut begun = vec![false; planned.len()];
+        let mut ends: Vec<Ended> = planned.iter().map(|_| None).collect();
         pool::run(
             planned.len(),
             self.jobs,
-            &stop,
-            |index, begun| {
-                let Planned { case, arm, .. } = planned[index];
-                let budget = match purse.left() {
-                    Ok(budget) => budget,
-                    Err(reason) => return Some(Err(reason)),
-                };
-                begun(());
-                let trial = Trial {
-                    call,
-                    adapter: self.adapter,
-                    program: program.as_deref(),
-                    args: &self.args,
-                    needles: &needles[&arm],
-                    case,
-                    arm,
-                    budget,
-                    cancel: &stop,
-                };
-                let ended = trial.run();
-                purse.pay(budget, ended.as_ref().ok().and_then(|end| end.usage));
-                match ended {
-                    Ok(end) => Some(Ok(end)),
-                    Err(Stop::Error(reason)) => Some(Err(reason)),
-                    Err(Stop::Cancelled) => None,
-                    Err(Stop::CannotRun(reason)) => {
-                        lock(&cannot_run).get_or_insert(reason);
-                        stop.cancel();
-                        None
-                    }
-                }
-            },
+            &work.stop,
+            |index, begin| work.session(&planned[index], &|| begin(())),
             |_, message| Some(Err(format!("a bug in proctor ended this case: {message}"))),
             |progress| match progress {
-                Progress::Event(index, ()) => tell(planned[index].told(false)),
+                Progress::Event(index, ()) => {
+                    begun[index] = true;
+                    tell(planned[index].told(false));
+                }
                 Progress::Done(index, end) => {
-                    tell(planned[index].told(true));
+                    if begun[index] {
+                        tell(planned[index].told(true));
+                    }
                     ends[index] = end;
                 }
             },
@@ -141,15 +112,84 @@ impl Runner for Native {
         if call.machine.cancel.is_cancelled() {
             return Err(CallError::Interrupted);
         }
-        if let Some(reason) = lock(&cannot_run).take() {
+        let guess = work.purse.guess();
+        if let Some(reason) = work.into_cannot_run() {
             return Err(CallError::CannotRun(reason));
         }
-        let ends = planned.iter().zip(ends);
-        let ends = ends.map(|(planned, end)| (planned.case, planned.arm, end));
-        let mut answer = assemble(ends);
+        let sessions = planned.iter().zip(ends);
+        let sessions = sessions.map(|(planned, end)| (planned.case, planned.arm, end));
+        let mut answer = assemble(sessions);
         answer.response.results.extend(skipped);
-        answer.response.cost_usd = purse.guess();
+        answer.response.cost_usd = guess;
         Ok(answer)
+    }
+}
+
+/// What the sessions of one call share.
+struct Work<'a> {
+    native: &'a Native,
+    call: &'a Call<'a>,
+    /// The program, when it has another name than usual.
+    program: Option<String>,
+    needles: BTreeMap<Arm, Needles>,
+    purse: Purse,
+    /// Ends all of them.
+    stop: Cancel,
+    /// Why none of them has a result.
+    cannot_run: Mutex<Option<String>>,
+}
+
+impl<'a> Work<'a> {
+    fn new(native: &'a Native, call: &'a Call<'a>) -> Result<Self, CallError> {
+        let machine = call.machine;
+        Ok(Self {
+            native,
+            call,
+            program: native.program.as_deref().map(|name| program(name, machine.project)),
+            needles: call.arms().iter().map(|&arm| (arm, Needles::new(call, arm))).collect(),
+            purse: Purse::new(call),
+            stop: machine.cancel.linked().map_err(|e| CallError::Machine(e.to_string()))?,
+            cannot_run: Mutex::default(),
+        })
+    }
+
+    /// Runs one session, if there is money for it.
+    fn session(&self, planned: &Planned<'_>, begin: &dyn Fn()) -> Ended {
+        let budget = match self.purse.left() {
+            Ok(budget) => budget,
+            Err(reason) => return Some(Err(reason)),
+        };
+        begin();
+        let trial = Trial {
+            call: self.call,
+            adapter: self.native.adapter,
+            program: self.program.as_deref(),
+            args: &self.native.args,
+            needles: &self.needles[&planned.arm],
+            case: planned.case,
+            arm: planned.arm,
+            budget,
+            cancel: &self.stop,
+        };
+        match trial.run() {
+            Ok(end) => {
+                self.purse.pay(budget, end.usage);
+                Some(Ok(end))
+            }
+            Err(Stop::Error(reason)) => Some(Err(reason)),
+            Err(Stop::Cancelled) => None,
+            Err(Stop::CannotRun(reason)) => {
+                // What a panic elsewhere has left is whole: it is only ever replaced.
+                let mut known = self.cannot_run.lock().unwrap_or_else(PoisonError::into_inner);
+                known.get_or_insert(reason);
+                self.stop.cancel();
+                None
+            }
+        }
+    }
+
+    fn into_cannot_run(self) -> Option<String> {
+        self.cannot_run.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,9 +219,4 @@ impl Planned<'_> {
         let (case, arm, run) = (self.case.id.clone(), self.arm, self.run);
         if ended { Told::SessionEnded { case, arm, run } } else { Told::Session { case, arm, run } }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // What a panic elsewhere has left is whole: values are only ever replaced.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,7 +9,7 @@ use proctor_grade::eval::ArmResult;
 use proctor_harness::{Adapter, SessionRequest};
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{Arm, CaseResult};
-use proctor_model::{OutcomeClass, Usage};
+use proctor_model::{Outcome, OutcomeClass, Usage};
 use proctor_sandbox::{Cancel, Limits, Room, Stream, git_skeleton};
 
 use super::needles::Needles;
@@ -19,7 +19,7 @@ use crate::eval::environment::agent;
 use crate::eval::install::install;
 use crate::eval::judge::judge_arm;
 use crate::eval::runner::Call;
-use crate::session::{self, NoSession, Recorder, Surroundings};
+use crate::session::{self, Evidence, NoSession, Recorder, Surroundings};
 
 /// How long a harness may be silent before its first output.
 const FIRST_OUTPUT: Duration = Duration::from_mins(1);
@@ -115,17 +115,31 @@ impl Trial<'_> {
         let note = home::furnish(&mut env, &room, self.adapter, self.call.skill).map_err(error)?;
         let needles = self.needles.of_case(self.case);
         let mut watch = Watch::new(self.call.skill, &needles);
+        let mut evidence = self.session(&room, &env, script.as_deref(), &mut watch)?;
+        evidence.warnings.extend(note);
+        let seen = watch.finish();
+        self.conclude(&room, &env, evidence, seen)
+    }
+
+    fn session(
+        &self,
+        room: &Room,
+        env: &BTreeMap<String, String>,
+        script: Option<&Utf8Path>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Evidence, Stop> {
+        let machine = self.call.machine;
         let request = SessionRequest {
             max_budget_usd: self.budget,
             model: self.case.model.as_deref().or(self.call.model),
-            script: script.as_deref(),
+            script,
             program: self.program,
             args: self.args,
             ..SessionRequest::new(&self.case.prompt, room.workspace(), machine.proctor)
         };
         let surroundings = Surroundings {
             launcher: machine.launcher,
-            env: &env,
+            env,
             limits: Limits {
                 first_output: Some(FIRST_OUTPUT),
                 between_output: Some(BETWEEN_OUTPUT),
@@ -133,39 +147,41 @@ impl Trial<'_> {
             },
             cancel: self.cancel,
         };
+        let mut observe = |event| watch.observe(&event);
         let evidence =
-            session::run(self.adapter, &request, &surroundings, &mut Forget, &mut |event| {
-                watch.observe(&event);
-            });
+            session::run(self.adapter, &request, &surroundings, &mut Forget, &mut observe);
         let evidence = evidence.map_err(|why| match why {
             NoSession::ProgramMissing(_) => Stop::CannotRun(why.to_string()),
             NoSession::Unavailable(_) | NoSession::Start(_) => error(why),
         })?;
-        if self.cancel.is_cancelled() {
-            return Err(Stop::Cancelled);
-        }
-        let seen = watch.finish();
-        let outcome = &evidence.outcome;
-        let verdict = match outcome.class {
+        if self.cancel.is_cancelled() { Err(Stop::Cancelled) } else { Ok(evidence) }
+    }
+
+    fn conclude(
+        &self,
+        room: &Room,
+        env: &BTreeMap<String, String>,
+        evidence: Evidence,
+        seen: Seen,
+    ) -> Result<TrialEnd, Stop> {
+        let Outcome { class, message, .. } = &evidence.outcome;
+        let obstacle = match class {
             OutcomeClass::Completed => self.obstacle(&seen),
             OutcomeClass::AuthFailed => {
-                return Err(Stop::CannotRun(self.no_credentials(&env, &outcome.message)));
+                return Err(Stop::CannotRun(self.no_credentials(env, message)));
             }
-            class if outcome.message.is_empty() => {
+            class if message.is_empty() => {
                 Some(Obstacle::new(format!("the session ended: {class}")))
             }
-            class => {
-                Some(Obstacle::new(format!("the session ended: {class}: {}", outcome.message)))
-            }
+            class => Some(Obstacle::new(format!("the session ended: {class}: {message}"))),
         };
-        let contaminated = verdict.as_ref().is_some_and(|obstacle| obstacle.contaminates);
-        let judged = match verdict {
+        let contaminated = obstacle.as_ref().is_some_and(|obstacle| obstacle.contaminates);
+        let judged = match obstacle {
             Some(Obstacle { reason, .. }) => ArmResult::Error { reason },
-            None => self.judge(&room, &seen),
+            None => self.judge(room, &seen),
         };
         let mut warnings = evidence.warnings;
         warnings.extend(seen.warnings);
-        warnings.extend(note);
         Ok(TrialEnd { judged, contaminated, fired: seen.fired, usage: evidence.usage, warnings })
     }
 
