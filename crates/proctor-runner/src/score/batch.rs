@@ -140,11 +140,13 @@ struct Lines<R> {
     rest: Vec<u8>,
     /// How long that line is, once it is too long to be kept.
     too_long: Option<u64>,
+    /// Whether there was anything but white space.
+    any: bool,
 }
 
 impl Lines<File> {
     fn new(label: &str, file: File) -> Self {
-        Self { label: label.into(), file, line: 1, rest: Vec::new(), too_long: None }
+        Self { label: label.into(), file, line: 1, rest: Vec::new(), too_long: None, any: false }
     }
 }
 
@@ -166,7 +168,10 @@ impl<R: Read> Lines<R> {
                 return false;
             }
             if end {
-                return true;
+                // A file that lost all its runs must not leave a set that passes without them.
+                let message = "the file is empty; expected a fixture-run a line";
+                let label = || self.label.to_string();
+                return self.any || send(Batch::Text(label(), Err(Violation::new("", message))));
             }
         }
     }
@@ -206,6 +211,7 @@ impl<R: Read> Lines<R> {
         if portion.is_empty() {
             return true;
         }
+        self.any = self.any || !portion.trim_ascii_start().is_empty();
         let first = self.line;
         self.line += memchr::memchr_iter(b'\n', &portion).count() as u64;
         send(Batch::Lines(Arc::clone(&self.label), first, portion))
@@ -215,6 +221,7 @@ impl<R: Read> Lines<R> {
         let message = format!("line is {length} bytes long; the limit is {MAX_BYTES} bytes");
         let label = format!("{}:{}", self.label, self.line);
         self.line += 1;
+        self.any = true;
         send(Batch::Text(label, Err(Violation::new("", message))))
     }
 }

@@ -174,13 +174,26 @@ fn what_is_left_out_is_counted() {
 #[test]
 fn nothing_to_score_is_unknown() {
     let folder = Folder::new();
-    folder.write("set/readme.md", "").write("empty.jsonl", "\n\n");
-    for path in ["set", "empty.jsonl"] {
-        let shown = folder.score(&[path]);
-        assert!(shown.runs.is_empty());
-        assert_eq!(shown.summary.verdict, Verdict::Unknown);
-        assert_eq!(shown.summary.notes, ["no fixture-runs found"]);
-    }
+    folder.write("set/readme.md", "");
+    let shown = folder.score(&["set"]);
+    assert!(shown.runs.is_empty());
+    assert_eq!(shown.summary.verdict, Verdict::Unknown);
+    assert_eq!(shown.summary.notes, ["no fixture-runs found"]);
+}
+
+#[test]
+fn lines_that_are_none_do_not_pass_beside_others() {
+    let folder = Folder::new();
+    folder
+        .write("set/a.jsonl", "")
+        .write("set/b.jsonl", " \n\r\n")
+        .write("set/c.json", run("c", "pass"));
+    let shown = folder.score(&["set"]);
+    let empty = "the file is empty; expected a fixture-run a line";
+    let expected =
+        [format!("a.jsonl error {empty}"), format!("b.jsonl error {empty}"), "c.json pass".into()];
+    assert_eq!(shown.runs, expected);
+    assert_eq!(shown.summary.verdict, Verdict::Error);
 }
 
 #[test]
