@@ -217,6 +217,13 @@ fn what_the_case_itself_says_contaminates_nothing() {
 }
 
 #[test]
+fn a_case_file_of_somebody_else_contaminates_nothing() {
+    let mut scene = Scene::with_cases(ONE);
+    scene.script("agent.yaml", "  - write: {path: other.eval.yaml, text: x}\n  - skill: deploy\n");
+    assert_eq!(scene.case(RUNNER).status, CaseStatus::Passed);
+}
+
+#[test]
 fn a_run_with_the_skill_that_read_the_cases_is_an_error() {
     let mut scene = deploy();
     let read = format!("  - read: {}/skills/deploy/evals/some.eval.yaml\n", scene.project);

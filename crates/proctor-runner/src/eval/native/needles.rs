@@ -21,8 +21,6 @@ const CRITERION_CHARS: usize = 20;
 const MAX_LINES: usize = 1000;
 /// The most of a file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// The endings of case files, with what stands before them: no other file is called so.
-const CASE_FILES: [&str; 3] = [".eval.yaml", ".eval.yml", ".eval.json"];
 
 /// What no session of a call may show in one arm: with the skill its cases, and without it the skill
 /// too.
@@ -50,12 +48,10 @@ impl Needles {
         }
         names.add(&format!("{}/{EVALS_NAME}", call.skill), "the cases of the skill");
         names.add(&format!("{EVALS_NAME}/{}", call.skill), "the cases of the skill");
-        for ending in CASE_FILES {
-            names.add(ending, "a file of cases");
-        }
         let files: BTreeSet<&Utf8Path> =
             call.cases.iter().map(|case| case.place.file.as_path()).collect();
         for file in files {
+            names.add(file.file_name().unwrap_or_default(), "the cases of the skill");
             let text = read_start(&call.machine.project.join(file));
             quotes.add_lines(&text, CASE_LINE_CHARS, "a line of the skill's cases");
         }
