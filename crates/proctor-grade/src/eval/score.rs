@@ -183,6 +183,14 @@ mod tests {
     }
 
     #[test]
+    fn an_outage_passes_no_threshold() {
+        let cases = ["a", "b"].map(|id| report(id, true, &error(), None));
+        let score = score(&cases, &Spend::default(), 0);
+        assert_eq!((score.scored, score.errors, score.pass_rate), (2, 2, 0.0));
+        assert!(!score.passes(0.0) && !score.is_cacheable());
+    }
+
+    #[test]
     fn rates_are_rounded_before_their_difference() {
         let pair = |with, without| {
             let control = arm(None, true, without);

@@ -141,9 +141,10 @@ impl Score {
         self.errors == 0 && self.scored > 0
     }
 
-    /// Whether it reaches `threshold`, 0 to 1; nothing scored never does.
+    /// Whether it reaches `threshold`, 0 to 1; without one result, because nothing was scored or
+    /// every case ended in an error, it never does.
     pub fn passes(&self, threshold: f64) -> bool {
-        self.scored > 0 && self.pass_rate >= threshold
+        self.scored > self.errors && self.pass_rate >= threshold
     }
 }
 
