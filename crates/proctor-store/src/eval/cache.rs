@@ -69,10 +69,19 @@ pub enum Lookup<'a> {
 }
 
 /// Looks for the result of `inputs` in the record of the skill.
-pub fn lookup<'a>(stored: Option<&'a Stored>, inputs: &CacheInputs<'_>) -> Lookup<'a> {
+///
+/// The digest of a skill knows only where a link leads. The lock digest is over what stands there:
+/// where both are known, another one means that a linked `SKILL.md` was edited.
+pub fn lookup<'a>(
+    stored: Option<&'a Stored>,
+    inputs: &CacheInputs<'_>,
+    lock_digest: &str,
+) -> Lookup<'a> {
     let Some(stored) = stored else { return Lookup::Miss };
     let record = stored.record();
+    let known = !record.lock_digest.is_empty() && !lock_digest.is_empty();
     let holds = record.score.is_cacheable()
+        && (!known || record.lock_digest == lock_digest)
         && record.digest == inputs.digest
         && record.cases_digest == inputs.cases_digest
         && record.cache_key == inputs.key();
@@ -160,18 +169,23 @@ mod tests {
     fn a_hit_needs_everything() {
         let key = Key::of([1; 32]);
         let found = |change: fn(&mut SkillRecord)| {
-            matches!(lookup(Some(&stored(change, Some(&key))), &inputs()), Lookup::Hit(_))
+            matches!(
+                lookup(Some(&stored(change, Some(&key))), &inputs(), "sha256:cc"),
+                Lookup::Hit(_)
+            )
         };
         assert!(found(|_| {}));
+        assert!(found(|record| record.lock_digest = "sha256:cc".to_owned()));
+        assert!(!found(|record| record.lock_digest = "sha256:dd".to_owned()));
         assert!(!found(|record| record.digest.push('x')));
         assert!(!found(|record| record.cases_digest.push('x')));
         assert!(!found(|record| record.cache_key.push('x')));
         // An outage is no result, and neither is nothing.
         assert!(!found(|record| record.score.errors = 1));
         assert!(!found(|record| record.score.scored = 0));
-        assert_eq!(lookup(None, &inputs()), Lookup::Miss);
-        assert_eq!(lookup(Some(&stored(|_| {}, None)), &inputs()), Lookup::Unverified);
+        assert_eq!(lookup(None, &inputs(), "sha256:cc"), Lookup::Miss);
+        assert_eq!(lookup(Some(&stored(|_| {}, None)), &inputs(), "sha256:cc"), Lookup::Unverified);
         let other = stored(|record| record.cache_key.push('x'), None);
-        assert_eq!(lookup(Some(&other), &inputs()), Lookup::Miss);
+        assert_eq!(lookup(Some(&other), &inputs(), "sha256:cc"), Lookup::Miss);
     }
 }

@@ -116,7 +116,7 @@ impl Terms<'_> {
         fresh.cache_key = self.inputs(fresh).key();
         // A part of the cases is another thing than all of them.
         if !self.force && self.tags.is_empty() {
-            match lookup(self.results.get(&fresh.id), &self.inputs(fresh)) {
+            match lookup(self.results.get(&fresh.id), &self.inputs(fresh), &fresh.lock_digest) {
                 Lookup::Hit(stored) => {
                     *amended = self.replay(stored, &fresh.lock_digest, report);
                     return Ok(());
