@@ -1,6 +1,7 @@
 //! The arguments of `proctor eval run`.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
@@ -208,7 +209,9 @@ pub(super) fn day(text: &str) -> Result<String, String> {
     let is_digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
     let is_dash = |at: usize| text.as_bytes().get(at) == Some(&b'-');
     let digits = [0, 1, 2, 3, 5, 6, 8, 9];
-    if text.len() == 10 && digits.into_iter().all(is_digit) && is_dash(4) && is_dash(7) {
+    let is_date = text.len() == 10 && digits.into_iter().all(is_digit) && is_dash(4) && is_dash(7);
+    let within = |at, range: RangeInclusive<&str>| text.get(at).is_some_and(|n| range.contains(&n));
+    if is_date && within(5..7, "01"..="12") && within(8..10, "01"..="31") {
         Ok(text.to_owned())
     } else {
         Err("expected a day such as 2026-10-05".to_owned())
@@ -284,6 +287,9 @@ mod tests {
     fn days_are_days() {
         assert!(day("2026-10-05").is_ok());
         for text in ["2026-10-5", "today", "2026/10/05", "2026-10-05T00", "2026-1a-05", ""] {
+            assert!(day(text).is_err(), "{text}");
+        }
+        for text in ["2026-13-05", "2026-00-05", "2026-10-32", "2026-10-00"] {
             assert!(day(text).is_err(), "{text}");
         }
     }
