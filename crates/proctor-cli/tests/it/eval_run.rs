@@ -534,7 +534,16 @@ fn a_signature_for_others_is_over_believed_records_only() {
     assert_eq!(elsewhere.code, 0);
     let other = lint(&["--trust", "other.pem.pub"]);
     assert_eq!(other.code, 2);
-    assert!(other.stderr.contains("does not count"), "{other}");
+    assert!(other.stdout.contains("AR9A0") && other.stdout.contains("does not count"), "{other}");
+
+    // Without any rule that looks at records, a signature that was asked for still has to count.
+    context.write("proctor.toml", "");
+    assert_eq!(lint(&["--trust", "ci.pem.pub"]).code, 0);
+    let path = ".ai-rulez/eval-results.json";
+    let kept = context.read(path);
+    context.write(path, kept.replace("\"pass_rate\": 1", "\"pass_rate\": 0.5"));
+    assert_eq!(lint(&["--trust", "ci.pem.pub"]).code, 2);
+    context.write(path, kept);
 
     // A record that nobody believes here is not signed for others.
     let mut forged = results(&context);

@@ -50,7 +50,11 @@ impl Place {
         key: Option<&Key>,
         context: &Context,
     ) -> Result<Results, CommandError> {
-        self.try_load(project, key, context)?.map_err(CommandError::usage)
+        let Loaded { results, distrust } = self.try_load(project, key, context)?;
+        if let Some(why) = distrust {
+            context.printer.warning(&why);
+        }
+        results.map_err(CommandError::usage)
     }
 
     /// The same, with a file that cannot be read as a value. Keys that cannot be read are errors of
@@ -60,19 +64,29 @@ impl Place {
         project: &Project,
         key: Option<&Key>,
         context: &Context,
-    ) -> Result<Result<Results, ResultsError>, CommandError> {
+    ) -> Result<Loaded, CommandError> {
         let file = self.results(project, context);
         let trusted = self.trust.iter().map(|file| public_key(file, context));
         let trusted = trusted.collect::<Result<Vec<_>, _>>()?;
         let mut results = match load(&file, key) {
             Ok(results) => results,
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Ok(Loaded { results: Err(error), distrust: None }),
         };
-        if !trusted.is_empty() && results.digest().is_some() {
-            believe(&mut results, &file, &trusted, context)?;
-        }
-        Ok(Ok(results))
+        let distrust = match results.digest() {
+            Some(_) if !trusted.is_empty() => believe(&mut results, &file, &trusted)?,
+            _ => None,
+        };
+        Ok(Loaded { results: Ok(results), distrust })
     }
+}
+
+/// What came of reading the results file.
+pub(super) struct Loaded {
+    /// What it holds, or why it cannot be read.
+    pub(super) results: Result<Results, ResultsError>,
+    /// Why the signature that was asked for does not count; `None` when it does, or none was asked
+    /// for.
+    pub(super) distrust: Option<String>,
 }
 
 fn public_key(file: &Utf8Path, context: &Context) -> Result<PublicKey, CommandError> {
@@ -80,24 +94,22 @@ fn public_key(file: &Utf8Path, context: &Context) -> Result<PublicKey, CommandEr
     PublicKey::from_pem(&text).map_err(|error| CommandError::usage(format!("{file}: {error}")))
 }
 
-/// Believes what one of the trusted keys signed. A signature that does not count changes nothing,
-/// and is told.
+/// Believes what one of the trusted keys signed. A signature that does not count changes nothing;
+/// why it does not is returned.
 fn believe(
     results: &mut Results,
     file: &Utf8Path,
     trusted: &[PublicKey],
-    context: &Context,
-) -> Result<(), CommandError> {
+) -> Result<Option<String>, CommandError> {
     let path = attestation_path(file);
     let problem = match read_attestation(file).map_err(CommandError::usage)? {
         None => "it is not there".to_owned(),
         Some(envelope) => match results.verify_attestation(&envelope, trusted) {
-            Ok(_) => return Ok(()),
+            Ok(_) => return Ok(None),
             Err(error) => error.to_string(),
         },
     };
-    context.printer.warning(&format!("signature {path} does not count: {problem}"));
-    Ok(())
+    Ok(Some(format!("signature {path} does not count: {problem}")))
 }
 
 /// The settings of a project. Mistakes in them end the command, every one of them named.

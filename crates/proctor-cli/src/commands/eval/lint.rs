@@ -62,17 +62,22 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandErr
         Some(FailOn::Info) => LintSeverity::Info,
         None => settings.fail_on,
     };
-    let results = args.place.try_load(&project, common::load_key(context).as_ref(), context)?;
+    let loaded = args.place.try_load(&project, common::load_key(context).as_ref(), context)?;
+    let shown = project.shown(&args.place.results(&project, context));
     let skills: Vec<_> = project.skills.iter().collect();
     let inspected = inspect(&project, &skills);
-    let findings = match &results {
-        Ok(results) => {
+    let findings = match (&loaded.results, loaded.distrust) {
+        (Ok(results), None) => {
             let evidence = evidence(results);
             lint(&project, &inspected, Recorded::Records(&evidence), &settings)
         }
-        Err(error) => {
-            let diagnostic =
-                unreadable(error, &project.shown(&args.place.results(&project, context)));
+        // Who names a key asks for its signature: without it, what the file says counts for nothing.
+        (Ok(_), Some(why)) => {
+            let diagnostic = Diagnostic::error(why).in_file(shown);
+            lint(&project, &inspected, Recorded::Unreadable(&diagnostic), &settings)
+        }
+        (Err(error), _) => {
+            let diagnostic = unreadable(error, &shown);
             lint(&project, &inspected, Recorded::Unreadable(&diagnostic), &settings)
         }
     };
