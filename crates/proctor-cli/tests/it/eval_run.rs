@@ -516,6 +516,9 @@ fn a_signature_for_others_is_over_believed_records_only() {
     write_good_skill(&context, "a");
     let made = context.run(["eval", "keygen", "ci.pem"]);
     assert_eq!(made.code, 0, "{made}");
+    let again = context.run(["eval", "keygen", "ci.pem"]);
+    assert_eq!(again.code, 1);
+    assert!(again.stderr.contains("is there already"), "{again}");
     let mode = std::fs::metadata(context.project().join("ci.pem")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let sign = ["--sign", "ed25519", "--sign-key", "ci.pem"];

@@ -42,6 +42,12 @@ pub enum PairError {
         /// What it should have been, in lower case.
         label: &'static str,
     },
+    /// Something is there already, and a key is never replaced.
+    #[error("`{}` is there already and stays as it is; name another file", file.display())]
+    Taken {
+        /// The file.
+        file: PathBuf,
+    },
     /// A file cannot be read or written.
     #[error("`{}`: {source}", file.display())]
     Io {
@@ -92,7 +98,10 @@ impl PrivateKey {
         };
         let failed = |file: &Path| {
             let file = file.to_owned();
-            |source| PairError::Io { file, source }
+            |source: io::Error| match source.kind() {
+                io::ErrorKind::AlreadyExists => PairError::Taken { file },
+                _ => PairError::Io { file, source },
+            }
         };
         // The public one first: without its private half it does no harm.
         write_new(folder, &public, self.public().to_pem().as_bytes()).map_err(failed(&public))?;
