@@ -6,6 +6,8 @@ use camino::Utf8PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::Rule;
+
 /// How bad a diagnostic is.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -45,6 +47,9 @@ pub struct Diagnostic {
     pub field: Option<String>,
     /// What to do.
     pub hint: Option<String>,
+    /// The rule of experiments that was broken; printed by a shape of its own, the finding.
+    #[serde(skip)]
+    pub rule: Option<Rule>,
 }
 
 impl Diagnostic {
@@ -57,6 +62,7 @@ impl Diagnostic {
             location: None,
             field: None,
             hint: None,
+            rule: None,
         }
     }
 
@@ -83,6 +89,13 @@ impl Diagnostic {
     #[must_use]
     pub fn field(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
+        self
+    }
+
+    /// Adds the rule of experiments that was broken.
+    #[must_use]
+    pub fn rule(mut self, rule: Rule) -> Self {
+        self.rule = Some(rule);
         self
     }
 

@@ -24,6 +24,21 @@ impl Digest {
         &self.0
     }
 
+    /// The digest that `hex` writes: 64 hexadecimal digits of either case.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        let digits = hex.as_bytes();
+        if digits.len() != 64 {
+            return None;
+        }
+        let value = |digit: u8| char::from(digit).to_digit(16).and_then(|v| u8::try_from(v).ok());
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            let [high, low] = pair else { return None };
+            *byte = value(*high)? << 4 | value(*low)?;
+        }
+        Some(Self(bytes))
+    }
+
     /// Upper-case hexadecimal, as installation manifests write it.
     pub fn upper_hex(&self) -> String {
         self.hex(b"0123456789ABCDEF")
@@ -78,5 +93,9 @@ mod tests {
         stream.update(b"a");
         stream.update(b"bc");
         assert_eq!(stream.finish(), Digest::of(b"abc"));
+        assert_eq!(Digest::from_hex(&hex.to_uppercase()), Some(Digest::of(b"abc")));
+        for bad in [&hex[1..], "", &hex.replace('b', "g"), &hex.replacen("ba", "é", 1)] {
+            assert_eq!(Digest::from_hex(bad), None, "{bad}");
+        }
     }
 }

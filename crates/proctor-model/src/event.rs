@@ -7,18 +7,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Usage;
+use crate::{FsDiff, Usage};
 
 /// One thing that happened in a session, in stream order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Position in the session, from 0.
     pub seq: u64,
-    /// Line of the raw stream it came from, from 1.
+    /// Line of the raw stream it came from, from 1; 0 for what no stream says: what Proctor itself
+    /// saw.
     pub line: u64,
     /// Id of the tool call under which a subagent produced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// When it was seen, in milliseconds since 1970; absent where nobody looked at a clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ts_ms: Option<u64>,
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
@@ -111,6 +115,18 @@ pub enum EventKind {
         /// Whether the harness calls it an error.
         is_error: bool,
     },
+    /// What the session did to the files of the workspace, seen from outside when it was over. No
+    /// adapter makes these. Lists hold paths relative to the workspace, in byte order.
+    FileManifest {
+        /// Files, links and folders that were not there before.
+        added: Vec<String>,
+        /// What is there before and after, and is not the same.
+        changed: Vec<String>,
+        /// What is no longer there.
+        deleted: Vec<String>,
+        /// How many entries are in no list, since those have limits.
+        omitted: u64,
+    },
     /// A line of a type that this adapter does not know.
     Unknown {
         /// The type it names, or empty.
@@ -121,6 +137,24 @@ pub enum EventKind {
         /// The first characters of it.
         excerpt: String,
     },
+}
+
+impl EventKind {
+    /// What was done to a workspace, as an event. Its lists hold the first thousand paths each.
+    pub fn file_manifest(diff: &FsDiff) -> Self {
+        const LISTED: usize = 1000;
+        fn list<'a>(paths: impl Iterator<Item = &'a String>) -> Vec<String> {
+            paths.take(LISTED).cloned().collect()
+        }
+        let lengths = [diff.added.len(), diff.changed.len(), diff.deleted.len()];
+        let beyond: usize = lengths.iter().map(|length| length.saturating_sub(LISTED)).sum();
+        Self::FileManifest {
+            added: list(diff.added.iter().map(|one| &one.path)),
+            changed: list(diff.changed.iter().map(|one| &one.path)),
+            deleted: list(diff.deleted.iter().map(|one| &one.path)),
+            omitted: diff.omitted.entries + beyond as u64,
+        }
+    }
 }
 
 /// Who said something.

@@ -23,6 +23,12 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// An amount of US dollars; `None` for a number that is none, such as a negative one.
+    pub fn dollars(amount: f64) -> Option<f64> {
+        // A negative zero is no sum that anybody wants to see.
+        (amount.is_finite() && amount >= 0.0).then_some(amount.abs())
+    }
+
     /// The sum of two stretches. What only one of them states is taken from that one.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {

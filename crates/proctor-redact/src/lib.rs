@@ -106,6 +106,17 @@ impl Redactor {
         Cow::Owned(redacted)
     }
 
+    /// What the secret in `text` is, in words for people and without its value; `None` when
+    /// [`text`](Self::text) would change nothing. Of several secrets one is named.
+    pub fn names_secret(&self, text: &str) -> Option<&'static str> {
+        match self.text(text) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(_) => {
+                Some(shapes::name(text.as_bytes()).unwrap_or("a value of the environment"))
+            }
+        }
+    }
+
     /// Redacts every string, key and number of a document. A number that shows a secret becomes
     /// a string; a key that turns into one that is there already gets a number.
     pub fn json(&self, value: &mut Value) {

@@ -16,53 +16,53 @@ use crate::spans::Spans;
 const BOUNDARY: &str = r"(?:\A|[^A-Za-z0-9]|\\[bfnrt]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})";
 
 /// The patterns; what their one group matched is the secret. Where the secret begins with the
-/// pattern, so that it may stand right behind a mark, its first byte is given.
-const PATTERNS: [(Option<u8>, &str); 14] = [
+/// pattern, so that it may stand right behind a mark, its first byte is given. The name is for
+/// people.
+const PATTERNS: [(&str, Option<u8>, &str); 14] = [
     // OpenAI, Anthropic and those who followed them
-    (Some(b's'), r"{BOUNDARY}(sk-[A-Za-z0-9_-]{16,})"),
-    // GitHub
-    (Some(b'g'), r"(gh[pousr]_[A-Za-z0-9]{16,})"),
-    (Some(b'g'), r"(github_pat_[A-Za-z0-9_]{16,})"),
-    // Slack
-    (Some(b'x'), r"(xox[abprs]-[A-Za-z0-9-]{10,})"),
-    // AWS access key ids, long-lived and temporary
-    (Some(b'A'), r"(A[KS]IA[0-9A-Z]{16})"),
-    // Google
-    (Some(b'A'), r"(AIza[0-9A-Za-z_-]{20,})"),
-    // GitLab
-    (Some(b'g'), r"(glpat-[A-Za-z0-9_-]{16,})"),
-    // npm
-    (Some(b'n'), r"(npm_[A-Za-z0-9]{16,})"),
-    // JWT, also encrypted (RFC 7519, RFC 7516)
-    (Some(b'e'), r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*)"),
+    ("an API key (`sk-`)", Some(b's'), r"{BOUNDARY}(sk-[A-Za-z0-9_-]{16,})"),
+    ("a GitHub token", Some(b'g'), r"(gh[pousr]_[A-Za-z0-9]{16,})"),
+    ("a GitHub token", Some(b'g'), r"(github_pat_[A-Za-z0-9_]{16,})"),
+    ("a Slack token", Some(b'x'), r"(xox[abprs]-[A-Za-z0-9-]{10,})"),
+    // Long-lived and temporary
+    ("an AWS access key id", Some(b'A'), r"(A[KS]IA[0-9A-Z]{16})"),
+    ("a Google API key", Some(b'A'), r"(AIza[0-9A-Za-z_-]{20,})"),
+    ("a GitLab token", Some(b'g'), r"(glpat-[A-Za-z0-9_-]{16,})"),
+    ("an npm token", Some(b'n'), r"(npm_[A-Za-z0-9]{16,})"),
+    // RFC 7519, also encrypted (RFC 7516)
+    ("a JWT", Some(b'e'), r"(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*)"),
     // RFC 7617 and RFC 6750
     (
+        "an `Authorization` header",
         None,
         r#"(?i:authorization)["'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}["'\\]{0,4}(?i:basic|bearer|token)[ \t]{1,4}([A-Za-z0-9._~+/=-]{4,})"#,
     ),
     (
+        "a bearer token",
         None,
         r#"(?i:bearer)(?:[ \t+]|%20){1,4}["'\\]{0,4}([A-Za-z0-9._~+/=-]{16,}|[A-Za-z._~+/=-]{0,15}[0-9][A-Za-z0-9._~+/=-]*)"#,
     ),
     // RFC 3986, section 3.2.1: any user name on the web, elsewhere only one with a password
-    (None, r#"(?i:https?):\\{0,2}/\\{0,2}/([^\s/?#@"'\\<>`]+)@"#),
-    (None, r#":\\{0,2}/\\{0,2}/([^\s/?#@:"'\\<>`]*:[^\s/?#@"'\\<>`]+)@"#),
+    ("a URL with a user name", None, r#"(?i:https?):\\{0,2}/\\{0,2}/([^\s/?#@"'\\<>`]+)@"#),
+    ("a URL with a password", None, r#":\\{0,2}/\\{0,2}/([^\s/?#@:"'\\<>`]*:[^\s/?#@"'\\<>`]+)@"#),
     // RFC 7468, and the armour of `OpenPGP`: the header, see `pem_end`
-    (Some(b'-'), r"(-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----)"),
+    ("a private key", Some(b'-'), r"(-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----)"),
 ];
 
 const PEM: &[u8] = b"-----BEGIN ";
 
 struct Shape {
+    name: &'static str,
     anywhere: Regex,
     /// The first byte, and the same pattern where a text starts.
     at_start: Option<(u8, Regex)>,
 }
 
 impl Shape {
-    fn new(first: Option<u8>, pattern: &str) -> Self {
+    fn new(name: &'static str, first: Option<u8>, pattern: &str) -> Self {
         let pattern = pattern.replace("{BOUNDARY}", BOUNDARY);
         Self {
+            name,
             anywhere: compile(&pattern),
             at_start: first.map(|first| (first, compile(&format!(r"\A(?:{pattern})")))),
         }
@@ -82,8 +82,14 @@ fn compile(pattern: &str) -> Regex {
         .expect("a constant pattern that tests compile")
 }
 
-static SHAPES: LazyLock<Vec<Shape>> =
-    LazyLock::new(|| PATTERNS.iter().map(|(first, pattern)| Shape::new(*first, pattern)).collect());
+static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| {
+    PATTERNS.iter().map(|(name, first, pattern)| Shape::new(name, *first, pattern)).collect()
+});
+
+/// What the first secret-looking stretch of `text` looks like; of several patterns the first counts.
+pub(crate) fn name(text: &[u8]) -> Option<&'static str> {
+    SHAPES.iter().find(|shape| shape.anywhere.is_match(text)).map(|shape| shape.name)
+}
 
 /// Every secret-looking stretch of `text`.
 pub(crate) fn find(text: &[u8]) -> impl Iterator<Item = Spans> {

@@ -278,3 +278,19 @@ proptest! {
         prop_assert_eq!(copy, redactor.text(&text).replace("[redacted][redacted]", MARK));
     }
 }
+
+#[test]
+fn a_secret_is_named_without_its_value() {
+    let redactor = redactor(&[SECRET]);
+    for (text, name) in [
+        ("plain", None),
+        ("[redacted]", None),
+        (SECRET, Some("a value of the environment")),
+        ("key: sk-ant-api03-abcdefghijk", Some("an API key (`sk-`)")),
+        ("ghp_abcdefghijklmnop", Some("a GitHub token")),
+        ("https://me:hunter2@example.org", Some("a URL with a user name")),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMII", Some("a private key")),
+    ] {
+        assert_eq!(redactor.names_secret(text), name, "{text}");
+    }
+}

@@ -40,8 +40,22 @@ impl std::error::Error for Re2Error {}
 /// The pattern for Rust's `regex` that matches what `pattern` matches in RE2. Compile it with
 /// default settings and [`SIZE_LIMIT`]. It can still name a Unicode class that does not exist.
 pub fn translate(pattern: &str) -> Result<String, Re2Error> {
+    rewrite(pattern, "(?:")
+}
+
+/// Like [`translate`]; groups keep their numbers and lose their names.
+///
+/// # Errors
+///
+/// When `pattern` is none of RE2.
+pub fn translate_with_groups(pattern: &str) -> Result<String, Re2Error> {
+    rewrite(pattern, "(")
+}
+
+fn rewrite(pattern: &str, group: &'static str) -> Result<String, Re2Error> {
     let mut translator = Translator {
         pattern,
+        group,
         characters: pattern.char_indices().peekable(),
         out: String::with_capacity(pattern.len() * 2),
         names: BTreeSet::new(),
@@ -59,6 +73,8 @@ fn error(offset: usize, message: impl Into<String>) -> Re2Error {
 
 struct Translator<'a> {
     pattern: &'a str,
+    /// What a group begins with.
+    group: &'static str,
     characters: Peekable<CharIndices<'a>>,
     out: String,
     names: BTreeSet<&'a str>,
@@ -187,7 +203,7 @@ impl Translator<'_> {
             return Err(error(offset, format!("groups nested deeper than {MAX_DEPTH}")));
         }
         if !self.take('?') {
-            self.out.push_str("(?:");
+            self.out.push_str(self.group);
         } else if self.take('P') {
             if !self.take('<') {
                 return Err(error(offset, "expected `(?P<name>`"));
@@ -217,7 +233,7 @@ impl Translator<'_> {
         if !self.names.insert(name) {
             return Err(error(offset, format!("a second group named `{name}`")));
         }
-        self.out.push_str("(?:");
+        self.out.push_str(self.group);
         Ok(())
     }
 

@@ -59,6 +59,9 @@ pub struct SkillReport {
     pub id: String,
     /// What was done with it.
     pub status: SkillStatus,
+    /// The version of the harness that ran its cases, when the runner knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness_version: Option<String>,
     /// The digest of the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
@@ -101,6 +104,7 @@ impl SkillReport {
         Self {
             id: id.into(),
             status,
+            harness_version: None,
             digest: None,
             cases_digest: None,
             lock_digest: None,
