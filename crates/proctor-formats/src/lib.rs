@@ -10,6 +10,8 @@
 
 pub mod conformance;
 pub mod eval;
+pub mod experiment;
 pub mod fixture_run;
+pub mod labels;
 mod read_file;
 pub mod tree;

@@ -390,7 +390,7 @@ fn read_file(field: &Field<'_>, problems: &mut Problems) -> Option<FileDraft> {
 
 /// The rubric; `Some(None)` when the case has none.
 #[expect(clippy::option_option, reason = "a mistake and no rubric are two things, as in `Object`")]
-fn read_rubric(object: &Object<'_>, problems: &mut Problems) -> Option<Option<Rubric>> {
+pub(crate) fn read_rubric(object: &Object<'_>, problems: &mut Problems) -> Option<Option<Rubric>> {
     let min_score = object.optional("rubric_min_score", problems, score);
     let criteria = match (object.get("rubric"), object.get("rubric_items")) {
         (Some(_), Some(items)) => {
@@ -411,7 +411,7 @@ fn read_rubric(object: &Object<'_>, problems: &mut Problems) -> Option<Option<Ru
     Some(Some(Rubric { criteria: criteria?, min_score: min_score? }))
 }
 
-fn score(field: &Field<'_>, problems: &mut Problems) -> Option<f64> {
+pub(crate) fn score(field: &Field<'_>, problems: &mut Problems) -> Option<f64> {
     let value = match &field.node().kind {
         Kind::Number(written) => written.parse::<f64>().ok(),
         _ => None,

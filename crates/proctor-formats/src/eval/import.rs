@@ -13,6 +13,7 @@ mod javascript;
 mod lift;
 mod plugin_eval;
 mod promptfoo;
+mod queries;
 mod render;
 mod report;
 mod rubric;
@@ -21,17 +22,19 @@ mod skill_creator;
 mod tessl;
 #[cfg(test)]
 mod tests;
-mod yaml_text;
+pub(crate) mod yaml_text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proctor_model::Diagnostics;
 use proctor_model::eval::Rule;
 use proctor_model::eval::case::near_miss_id;
 
-use draft::{Draft, NewCase};
+use draft::{CaseFile, Draft, NewCase};
 use files::Counted;
 pub use files::{Entry, Files, FolderFiles, Links};
 pub use report::{ImportFinding, ImportReport, Lifted, ScenarioReport, Unmapped};
+pub(super) use security::hidden;
 
 use super::MAX_FILE_BYTES;
 
@@ -51,8 +54,13 @@ pub const MAX_SCENARIOS: usize = 500;
 const MAX_ID_BYTES: usize = 64;
 
 /// Every importer, by the name for `--from`.
-pub const IMPORTERS: &[Importer] =
-    &[tessl::IMPORTER, skill_creator::IMPORTER, plugin_eval::IMPORTER, promptfoo::IMPORTER];
+pub const IMPORTERS: &[Importer] = &[
+    tessl::IMPORTER,
+    skill_creator::IMPORTER,
+    plugin_eval::IMPORTER,
+    promptfoo::IMPORTER,
+    queries::IMPORTER,
+];
 
 /// The importer with this name.
 pub fn importer(name: &str) -> Option<&'static Importer> {
@@ -68,6 +76,9 @@ pub struct Importer {
     pub reads: &'static str,
     /// Folders that are not the root of what they hold: files are named from the folder above.
     pub inner_folders: &'static [&'static str],
+    /// Whether the input says which skills its cases are about. Then the files lie in a folder for
+    /// each skill, unless [`Input::skill`] names the one.
+    pub names_skills: bool,
     read: fn(&Input<'_>, Options) -> Result<Vec<Draft>, ImportError>,
 }
 
@@ -82,6 +93,10 @@ pub struct Input<'a> {
     pub named: &'a str,
     /// The name of the folder, for scenarios without one of their own.
     pub folder_name: &'a str,
+    /// The skill that takes all cases, when the user named one.
+    pub skill: Option<&'a str>,
+    /// The skills that the input may name; `None` for any.
+    pub skills: Option<&'a BTreeSet<String>>,
 }
 
 /// How a checklist becomes a rubric.
@@ -117,8 +132,8 @@ pub struct NewFile {
 pub struct Imported {
     /// The files, in the order of the report.
     pub files: Vec<NewFile>,
-    /// The ids of all cases, near misses included, with the file that holds them.
-    pub ids: BTreeMap<String, String>,
+    /// The ids of the cases of each case file, near misses included.
+    pub ids: BTreeMap<String, BTreeSet<String>>,
     /// What became of the input.
     pub report: ImportReport,
 }
@@ -150,6 +165,9 @@ pub enum ImportError {
         /// Why.
         message: String,
     },
+    /// A list has mistakes.
+    #[error("nothing is imported\n  {}", .0.to_string().replace('\n', "\n  "))]
+    Mistakes(Diagnostics),
     /// A scenario does not make a case.
     #[error("scenario {scenario}: {message}")]
     Scenario {
@@ -207,14 +225,16 @@ pub fn import(
     if drafts.len() > MAX_SCENARIOS {
         return Err(ImportError::TooMany { count: drafts.len() });
     }
-    let mut names = Names::default();
+    // Ids and names of files are those of one skill.
+    let mut names: BTreeMap<Option<String>, Names> = BTreeMap::new();
     let mut imported = Imported {
         files: Vec::new(),
         ids: BTreeMap::new(),
         report: ImportReport::new(importer.name),
     };
     for draft in drafts {
-        add(draft, &mut names, options, &mut imported)?;
+        let skill = draft.file.as_ref().and_then(|file| file.skill.clone());
+        add(draft, names.entry(skill).or_default(), options, &mut imported)?;
     }
     deny_conflicts(&imported.files)?;
     Ok(imported)
@@ -232,14 +252,15 @@ fn add(
     }
     let warnings = security::scan(&draft)?;
     draft.report.warnings.extend(warnings);
-    let stem = names.name(&mut draft);
+    let mut stem = names.name(&mut draft);
+    if let Some(CaseFile { skill: Some(skill), .. }) = &draft.file {
+        stem = format!("{skill}/{stem}");
+    }
     let files = render::render(&draft, &stem)?;
+    let ids = imported.ids.entry(format!("{stem}.eval.yaml")).or_default();
     for case in &draft.cases {
-        let file = || format!("{stem}.eval.yaml");
-        imported.ids.insert(case.id.clone(), file());
-        for index in 0..case.near_miss.len() {
-            imported.ids.insert(near_miss_id(&case.id, index), file());
-        }
+        ids.insert(case.id.clone());
+        ids.extend((0..case.near_miss.len()).map(|index| near_miss_id(&case.id, index)));
     }
     draft.report.written = files.iter().map(|file| file.path.clone()).collect();
     draft.report.cases = draft.cases.len();
@@ -272,7 +293,7 @@ struct Names {
 impl Names {
     /// Gives each case an id of its own, and the file its name without the ending.
     fn name(&mut self, draft: &mut Draft) -> String {
-        if let [case] = draft.cases.as_mut_slice() {
+        if let ([case], None) = (draft.cases.as_mut_slice(), &draft.file) {
             let wanted = slug(&case.name);
             let stem = self.free(&wanted, case, true);
             self.take(case, stem.clone());
@@ -283,7 +304,10 @@ impl Names {
             self.stems.insert(stem.clone());
             return stem;
         }
-        let wanted = slug(&draft.report.scenario);
+        let wanted = match &draft.file {
+            Some(file) => file.stem.clone(),
+            None => slug(&draft.report.scenario),
+        };
         let mut stem = wanted.clone();
         let mut number = 1;
         while self.stems.contains(&stem) {

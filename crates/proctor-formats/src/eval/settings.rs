@@ -151,12 +151,7 @@ impl EvalSettings {
     pub fn load(project: &Project) -> (Self, Diagnostics) {
         let mut settings = Self::default();
         let mut diagnostics = Diagnostics::default();
-        let mut files = Vec::new();
-        if matches!(project.layout, Layout::AiRulez | Layout::NamedConfiguration) {
-            files.extend(configuration_files(&project.configuration));
-        }
-        files.push(project.root.join(PROCTOR_FILE));
-        for file in files {
+        for file in project_files(project) {
             if fs::symlink_metadata(&file).is_err() {
                 continue;
             }
@@ -172,12 +167,7 @@ impl EvalSettings {
 
     /// Takes over what a settings file says; the ending of its name decides its format.
     pub fn read(&mut self, file: &Utf8Path, bytes: &[u8], problems: &mut Problems) {
-        let root = match file.extension() {
-            Some("json") => tree::json(bytes, problems),
-            Some("yaml" | "yml") => tree::yaml_first(bytes, problems),
-            _ => tree::toml(bytes, problems),
-        };
-        let Some(root) = root else { return };
+        let Some(root) = syntax_tree(file, bytes, problems) else { return };
         let field = Field::root(&root);
         let Some(object) = table(&field, problems) else { return };
         object.optional("lint", problems, |field, problems| self.read_lint(field, problems));
@@ -325,7 +315,7 @@ fn share(field: &Field<'_>, problems: &mut Problems) -> Option<Option<f64>> {
 
 /// Reads a number that is not below 0; 0 leaves the setting as if it were not there.
 #[expect(clippy::option_option, reason = "0 is a value that means none")]
-fn amount(field: &Field<'_>, problems: &mut Problems) -> Option<Option<f64>> {
+pub(super) fn amount(field: &Field<'_>, problems: &mut Problems) -> Option<Option<f64>> {
     number(field, f64::MAX, "a number not below 0", problems)
 }
 
@@ -355,12 +345,32 @@ fn set<T>(place: &mut T, read: Option<T>) {
     }
 }
 
-fn table<'a>(field: &'a Field<'a>, problems: &mut Problems) -> Option<Object<'a>> {
+pub(super) fn table<'a>(field: &'a Field<'a>, problems: &mut Problems) -> Option<Object<'a>> {
     // An empty YAML document settles nothing.
     if let Node { kind: Kind::Null, .. } = field.node() {
         return None;
     }
     Object::at(field, "a table", problems)
+}
+
+/// Parses a settings file; the ending of its name decides its format.
+pub(super) fn syntax_tree(file: &Utf8Path, bytes: &[u8], problems: &mut Problems) -> Option<Node> {
+    match file.extension() {
+        Some("json") => tree::json(bytes, problems),
+        Some("yaml" | "yml") => tree::yaml_first(bytes, problems),
+        _ => tree::toml(bytes, problems),
+    }
+}
+
+/// The settings files of a project, whether they exist or not: the configuration file of ai-rulez,
+/// its local overlay, `proctor.toml`. What a later one says wins.
+pub(super) fn project_files(project: &Project) -> Vec<Utf8PathBuf> {
+    let mut files = Vec::new();
+    if matches!(project.layout, Layout::AiRulez | Layout::NamedConfiguration) {
+        files.extend(configuration_files(&project.configuration));
+    }
+    files.push(project.root.join(PROCTOR_FILE));
+    files
 }
 
 /// The configuration file and its local overlay, whether they exist or not.

@@ -6,6 +6,7 @@ mod discover;
 mod eval;
 mod eval_lint;
 mod eval_schema;
+mod experiment;
 mod fixture;
 mod fixture_run;
 mod json;

@@ -285,7 +285,7 @@ fn parsed(
 }
 
 /// How many containers lie inside each other. The parsers bound it.
-fn depth(node: &Node) -> usize {
+pub(super) fn depth(node: &Node) -> usize {
     match &node.kind {
         Kind::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
         Kind::Object(members) => {

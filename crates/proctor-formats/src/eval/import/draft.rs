@@ -13,6 +13,17 @@ pub(super) struct Draft {
     pub(super) report: ScenarioReport,
     /// At least one.
     pub(super) cases: Vec<NewCase>,
+    /// Where the cases go, when the importer knows.
+    pub(super) file: Option<CaseFile>,
+}
+
+/// Where the cases of a draft go.
+#[derive(Debug)]
+pub(super) struct CaseFile {
+    /// The skill that they are about, which is the folder of the file.
+    pub(super) skill: Option<String>,
+    /// The name of the file without its ending; a number is added when it is taken.
+    pub(super) stem: String,
 }
 
 impl Draft {
@@ -23,7 +34,7 @@ impl Draft {
             source_sha256: format!("sha256:{digest}"),
             ..ScenarioReport::default()
         };
-        Self { report, cases: Vec::new() }
+        Self { report, cases: Vec::new(), file: None }
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) const IMPORTER: Importer = Importer {
     reads: "a case folder with prompt.md or case.yaml and graders, one of these files, an eval \
             folder, or a plugin",
     inner_folders: &[],
+    names_skills: false,
     read,
 };
 

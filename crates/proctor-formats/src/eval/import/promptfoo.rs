@@ -24,6 +24,7 @@ pub(super) const IMPORTER: Importer = Importer {
     name: "promptfoo",
     reads: "promptfooconfig.yaml (or .yml, .json), or a folder that holds one",
     inner_folders: &[],
+    names_skills: false,
     read,
 };
 

@@ -60,7 +60,7 @@ fn is_han(character: char) -> bool {
 /// The first hidden character that has no business where it stands. A byte order mark may begin a
 /// text; a joiner may stand between two characters beyond ASCII, as in emoji and in Persian; one
 /// variation selector may follow a symbol, a Han character or the base of a keycap.
-fn hidden(text: &str) -> Option<(usize, char)> {
+pub(in crate::eval) fn hidden(text: &str) -> Option<(usize, char)> {
     if text.is_ascii() {
         return None;
     }

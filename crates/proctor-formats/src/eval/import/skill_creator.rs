@@ -19,6 +19,7 @@ pub(super) const IMPORTER: Importer = Importer {
     reads: "evals.json, a skill with evals/evals.json, a folder of such skills, or a JSON list of \
             queries with should_trigger",
     inner_folders: &["evals"],
+    names_skills: false,
     read,
 };
 

@@ -17,6 +17,7 @@ pub(super) const IMPORTER: Importer = Importer {
     reads: "a scenario folder with criteria.json and task.md, its criteria.json, or a folder of \
             scenario folders",
     inner_folders: &[],
+    names_skills: false,
     read,
 };
 

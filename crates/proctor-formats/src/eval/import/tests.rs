@@ -2,6 +2,7 @@
 
 mod plugin_eval;
 mod promptfoo;
+mod queries;
 mod skill_creator;
 mod tessl;
 
@@ -56,7 +57,14 @@ pub(super) fn import_as(
     options: Options,
 ) -> Result<Imported, ImportError> {
     let memory = Memory::new(files);
-    let input = Input { origin: "input", files: &memory, named, folder_name: "folder" };
+    let input = Input {
+        origin: "input",
+        files: &memory,
+        named,
+        folder_name: "folder",
+        skill: None,
+        skills: None,
+    };
     import(importer(source).unwrap(), &[input], options)
 }
 

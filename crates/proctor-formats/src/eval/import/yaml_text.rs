@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 /// The text of a value that stands behind `key: ` or `- `. Lines of a block are indented by
 /// `indent` spaces.
-pub(super) fn scalar(text: &str, indent: usize) -> String {
+pub(crate) fn scalar(text: &str, indent: usize) -> String {
     if text.contains('\n') {
         if fits_block(text) { block(text, indent) } else { double_quoted(text) }
     } else if reads_as_something_else(text) || !text.chars().all(is_printable) {

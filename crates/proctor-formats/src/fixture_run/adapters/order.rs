@@ -1,6 +1,7 @@
 //! Rows in the order of one of their fields.
 
 use proctor_model::json::Json;
+use proctor_model::moment::days;
 
 use super::shape::View;
 
@@ -60,7 +61,7 @@ fn time(text: &str) -> Option<Key<'static>> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }
-    let mut seconds = days_since_1970(year, month, day) * 86_400;
+    let mut seconds = days(year, month, day) * 86_400;
     let mut nanoseconds = 0;
     if !digits.0.is_empty() {
         seconds += digits.after(b"Tt ")?.number(2)? * 3600 + digits.after(b":")?.number(2)? * 60;
@@ -118,17 +119,6 @@ impl Digits<'_> {
     }
 }
 
-/// Days from 1970-01-01 in the proleptic Gregorian calendar; the day may be past the month's end.
-/// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,10 +147,10 @@ mod tests {
 
     #[test]
     fn days_are_counted() {
-        assert_eq!(days_since_1970(1970, 1, 1), 0);
-        assert_eq!(days_since_1970(2000, 2, 29), 11_016);
-        assert_eq!(days_since_1970(2000, 3, 1), 11_017);
-        assert_eq!(days_since_1970(1600, 1, 1), -135_140);
-        assert_eq!(days_since_1970(0, 1, 1), -719_528);
+        assert_eq!(days(1970, 1, 1), 0);
+        assert_eq!(days(2000, 2, 29), 11_016);
+        assert_eq!(days(2000, 3, 1), 11_017);
+        assert_eq!(days(1600, 1, 1), -135_140);
+        assert_eq!(days(0, 1, 1), -719_528);
     }
 }

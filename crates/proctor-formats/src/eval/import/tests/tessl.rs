@@ -216,7 +216,8 @@ fn equal_names_get_numbers_and_folders_are_read_in_order() {
         ("e/other.json", ""),
     ];
     let imported = tessl(&files).unwrap();
-    let ids: Vec<&str> = imported.ids.keys().map(String::as_str).collect();
+    let ids: BTreeSet<&str> = imported.ids.values().flatten().map(String::as_str).collect();
+    let ids: Vec<&str> = ids.into_iter().collect();
     assert_eq!(
         ids,
         [
