@@ -1,10 +1,15 @@
 //! The words that Proctor and a launcher exchange, one a packet.
 
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, socketpair};
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, MsgFlags, Shutdown, SockFlag, SockType, UnixCredentials,
+    recvmsg, send, setsockopt, shutdown, socketpair, sockopt,
+};
+use nix::sys::time::{TimeVal, TimeValLike as _};
 use nix::unistd::read;
 
 use crate::tree::Survivor;
@@ -31,6 +36,13 @@ pub(crate) enum Report {
         /// `errno(3)` of `execve(2)`.
         errno: i32,
     },
+    /// Nothing was started: there is no such program in the sandbox.
+    NotFound,
+    /// Nothing was started: the folder to run in cannot be entered.
+    NoFolder {
+        /// `errno(3)`.
+        errno: i32,
+    },
     /// The program ended by itself.
     Exited(i32),
     /// A signal ended the program.
@@ -54,10 +66,12 @@ impl Order {
 }
 
 impl Report {
-    fn encode(&self) -> String {
+    pub(crate) fn encode(&self) -> String {
         match self {
             Self::NotPrepared { errno } => format!("not-prepared {errno}"),
             Self::NotStarted { errno } => format!("not-started {errno}"),
+            Self::NotFound => "not-found".to_owned(),
+            Self::NoFolder { errno } => format!("no-folder {errno}"),
             Self::Exited(code) => format!("exited {code}"),
             Self::Signaled(signal) => format!("signaled {signal}"),
             Self::Survivor(Survivor { pid, killed: true, name }) => format!("killed {pid} {name}"),
@@ -66,7 +80,7 @@ impl Report {
         }
     }
 
-    fn decode(packet: &str) -> Option<Self> {
+    pub(crate) fn decode(packet: &str) -> Option<Self> {
         let (word, rest) = packet.split_once(' ').unwrap_or((packet, ""));
         let survivor = |killed| {
             let (pid, name) = rest.split_once(' ')?;
@@ -75,6 +89,8 @@ impl Report {
         match word {
             "not-prepared" => Some(Self::NotPrepared { errno: rest.parse().ok()? }),
             "not-started" => Some(Self::NotStarted { errno: rest.parse().ok()? }),
+            "not-found" => Some(Self::NotFound),
+            "no-folder" => Some(Self::NoFolder { errno: rest.parse().ok()? }),
             "exited" => Some(Self::Exited(rest.parse().ok()?)),
             "signaled" => Some(Self::Signaled(rest.parse().ok()?)),
             "killed" => survivor(true),
@@ -117,6 +133,53 @@ impl Control {
     /// Makes a report. When Proctor is gone there is nobody to tell.
     pub(crate) fn report(&self, report: &Report) {
         self.send(&report.encode());
+    }
+
+    /// Says something else than an order or a report.
+    pub(crate) fn say(&self, words: &str) {
+        self.send(words);
+    }
+
+    /// Hears something else than an order or a report; `None` when there is nothing more to come.
+    pub(crate) fn hear(&self) -> Option<String> {
+        let mut packet = [0; PACKET];
+        self.receive(&mut packet).map(str::to_owned)
+    }
+
+    /// Makes what comes say from whom, and waiting for it end after a time.
+    pub(crate) fn be_careful(&self, patience: Duration) -> nix::Result<()> {
+        setsockopt(&self.0, sockopt::PassCred, &true)?;
+        let patience = TimeVal::milliseconds(i64::try_from(patience.as_millis()).unwrap_or(60_000));
+        setsockopt(&self.0, sockopt::ReceiveTimeout, &patience)
+    }
+
+    /// Hears something, and which process, by our numbers, has said it. Needs
+    /// [`be_careful`](Self::be_careful).
+    pub(crate) fn hear_whom(&self) -> Option<(String, i32)> {
+        let mut packet = [0; PACKET];
+        let mut from = nix::cmsg_space!(UnixCredentials);
+        let (length, pid) = loop {
+            let mut parts = [IoSliceMut::new(&mut packet)];
+            let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+            match recvmsg::<()>(self.0.as_raw_fd(), &mut parts, Some(&mut from), flags) {
+                Err(Errno::EINTR | Errno::ECONNRESET) => {}
+                Err(_) => return None,
+                Ok(message) if message.bytes == 0 => return None,
+                Ok(message) => {
+                    let pid = message.cmsgs().ok()?.find_map(|part| match part {
+                        ControlMessageOwned::ScmCredentials(who) => Some(who.pid()),
+                        _ => None,
+                    });
+                    break (message.bytes, pid?);
+                }
+            }
+        };
+        Some((std::str::from_utf8(packet.get(..length)?).ok()?.to_owned(), pid))
+    }
+
+    /// Closes the connection, whoever else still has this end.
+    pub(crate) fn hang_up(&self) {
+        let _ = shutdown(self.0.as_raw_fd(), Shutdown::Both);
     }
 
     fn send(&self, words: &str) {
@@ -184,6 +247,8 @@ mod tests {
         prop_oneof![
             any::<i32>().prop_map(|errno| Report::NotPrepared { errno }),
             any::<i32>().prop_map(|errno| Report::NotStarted { errno }),
+            Just(Report::NotFound),
+            any::<i32>().prop_map(|errno| Report::NoFolder { errno }),
             any::<i32>().prop_map(Report::Exited),
             any::<i32>().prop_map(Report::Signaled),
             (any::<i32>(), any::<bool>(), "\\PC{0,15}")

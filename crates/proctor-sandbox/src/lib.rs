@@ -5,6 +5,8 @@
 //!   or cases.
 //! - [`Rooms`] hands out temporary folders, and clears away what a killed run left behind.
 //! - [`stage_input`] and [`git_skeleton`] furnish a room.
+//! - [`isolation`] keeps a trial apart from the machine and from other trials; [`workspace`] is
+//!   what it starts from, what it leaves, and what differs.
 //!
 //! # How a tree is killed
 //!
@@ -15,14 +17,17 @@
 //! on a socket; when Proctor dies, even by `kill -9`, that socket closes and the launcher clears the
 //! tree away by itself.
 //!
-//! This bounds accidents, not attacks: a program that kills its launcher on purpose and hides
-//! from its session and its environment gets away.
+//! By itself this bounds accidents, not attacks: a program that kills its launcher on purpose and
+//! hides from its session and its environment gets away. Who runs hostile programs runs them in a
+//! sandbox.
 
+mod alone;
 mod cancel;
 mod capture;
 mod control;
 mod files;
 mod git;
+pub mod isolation;
 pub mod launcher;
 mod remove;
 mod rooms;
@@ -31,7 +36,9 @@ mod stage;
 mod supervise;
 mod sys;
 mod tree;
+pub mod workspace;
 
+pub use alone::become_alone;
 pub use cancel::Cancel;
 pub use capture::Capture;
 pub use git::{GitError, git_skeleton};

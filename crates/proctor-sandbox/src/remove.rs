@@ -29,8 +29,13 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     };
     let name = CString::new(name.as_bytes())?;
     let parent = openat(AT_FDCWD, parent, FOLDER, Mode::empty())?;
+    remove_tree_at(parent, &name)
+}
+
+/// The same of what is called `name` in an open folder.
+pub(crate) fn remove_tree_at(parent: OwnedFd, name: &CStr) -> io::Result<()> {
     let mut removal = Removal { failure: None };
-    removal.remove(parent, name)?;
+    removal.remove(parent, name.to_owned())?;
     match removal.failure {
         None => Ok(()),
         Some(errno) => Err(errno.into()),

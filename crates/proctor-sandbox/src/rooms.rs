@@ -18,8 +18,10 @@ use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use nix::fcntl::OFlag;
@@ -82,6 +84,7 @@ pub struct Rooms {
 struct Run {
     folder: Utf8PathBuf,
     rooms: AtomicU64,
+    janitor: Janitor,
     /// Locked; the system unlocks it when this process ends, however it ends.
     _lock: File,
 }
@@ -117,7 +120,8 @@ impl Rooms {
             let path = folder.join(LOCK);
             let lock = File::create_new(&path).map_err(failed("create", &path))?;
             lock.try_lock().map_err(|error| failed("lock", &path)(error.into()))?;
-            let run = Run { folder, rooms: AtomicU64::new(0), _lock: lock };
+            let (rooms, janitor) = (AtomicU64::new(0), Janitor::default());
+            let run = Run { folder, rooms, janitor, _lock: lock };
             return Ok(Self { base, run: Arc::new(run) });
         }
         Err(failed("create a run in", &base)(io::ErrorKind::AlreadyExists.into()))
@@ -139,7 +143,8 @@ impl Rooms {
             root,
             identity: None,
             removed: false,
-            _run: Arc::clone(&self.run),
+            later: false,
+            run: Arc::clone(&self.run),
         };
         room.identity = identity(&room.root);
         for folder in [&room.workspace, &room.tmp] {
@@ -264,10 +269,51 @@ impl Reaped {
 
 impl Drop for Run {
     fn drop(&mut self) {
+        self.janitor.finish();
         // When a room could not be removed this fails, and the next start tries again.
         let only_lock = |left: Vec<PathBuf>| left.iter().all(|path| path.ends_with(LOCK));
         if entries(&self.folder).is_ok_and(only_lock) {
             let _ = remove_tree(self.folder.as_std_path());
+        }
+    }
+}
+
+/// Removes rooms in the background.
+#[derive(Debug, Default)]
+struct Janitor(Mutex<Option<(SyncSender<Utf8PathBuf>, JoinHandle<()>)>>);
+
+impl Janitor {
+    /// Rooms that may wait; whoever brings more waits too, so that the disk does not fill.
+    const WAITING: usize = 64;
+
+    /// Gives the room back when there is nobody to take it.
+    fn take(&self, room: Utf8PathBuf) -> Result<(), Utf8PathBuf> {
+        let mut janitor = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if janitor.is_none() {
+            let (sender, receiver) = sync_channel::<Utf8PathBuf>(Self::WAITING);
+            let work = move || {
+                for room in receiver {
+                    // What cannot be removed, the next start tries again.
+                    let _ = remove_tree(room.as_std_path());
+                }
+            };
+            let thread = thread::Builder::new().name("janitor".into()).spawn(work);
+            *janitor = thread.ok().map(|thread| (sender, thread));
+        }
+        let sender = janitor.as_ref().map(|(sender, _)| sender.clone());
+        // Others need not wait with us.
+        drop(janitor);
+        match sender {
+            Some(sender) => sender.send(room).map_err(|back| back.0),
+            None => Err(room),
+        }
+    }
+
+    fn finish(&self) {
+        let janitor = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((sender, thread)) = janitor {
+            drop(sender);
+            let _ = thread.join();
         }
     }
 }
@@ -281,7 +327,9 @@ pub struct Room {
     /// Of the room's folder as it was made.
     identity: Option<(u64, u64)>,
     removed: bool,
-    _run: Arc<Run>,
+    /// Whether nobody need wait for its removal.
+    later: bool,
+    run: Arc<Run>,
 }
 
 impl Room {
@@ -319,6 +367,12 @@ impl Room {
         result.map_err(|reason| RoomError::WorkspaceReplaced { reason })
     }
 
+    /// Lets the removal go on in the background when the room is dropped, but no longer than this
+    /// process's rooms last. On some disks every folder that is removed takes milliseconds.
+    pub(crate) fn remove_later(&mut self) {
+        self.later = true;
+    }
+
     /// Removes the room, and says what stood in the way; dropping it cannot. No process may be at
     /// work in it any more.
     pub fn remove(mut self) -> Result<(), RoomError> {
@@ -329,8 +383,13 @@ impl Room {
 
 impl Drop for Room {
     fn drop(&mut self) {
-        if !self.removed {
-            let _ = remove_tree(self.root.as_std_path());
+        if self.removed {
+            return;
+        }
+        let root = std::mem::take(&mut self.root);
+        let here = if self.later { self.run.janitor.take(root).err() } else { Some(root) };
+        if let Some(root) = here {
+            let _ = remove_tree(root.as_std_path());
         }
     }
 }

@@ -14,7 +14,8 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use crate::cancel::Cancel;
 use crate::control::{Control, Order, Report};
 use crate::files;
-use crate::launcher::{ARGUMENT, FILES, ROOM, STDIN};
+use crate::isolation::entry::Entry;
+use crate::launcher::{ARGUMENT, CWD, FILES, IN, ROOM, STDIN};
 use crate::rooms::ROOM_VARIABLE;
 use crate::spawn::{Spawn, SpawnError, find_program};
 use crate::tree::{self, SWEEP_LIMIT, Survivor};
@@ -118,6 +119,11 @@ impl Launcher {
         Self { exe: exe.into(), files: files::raise_soft_limit() }
     }
 
+    /// The executable.
+    pub(crate) fn exe(&self) -> &Path {
+        &self.exe
+    }
+
     /// Runs one program to its end and gives its output to `sink` as it comes, in pieces that do
     /// not follow lines or characters. Output is never held back, so that its size does not matter.
     ///
@@ -127,6 +133,19 @@ impl Launcher {
     /// [`Limits::drain_grace`] nor beyond the deadline.
     pub fn run(
         &self,
+        spawn: &Spawn,
+        limits: &Limits,
+        cancel: &Cancel,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Finished, SpawnError> {
+        self.run_in(None, spawn, limits, cancel, sink)
+    }
+
+    /// Runs one program, in a sandbox if it enters one: then its folder and its `PATH` are those
+    /// inside.
+    pub(crate) fn run_in(
+        &self,
+        entry: Option<&Entry>,
         spawn: &Spawn,
         limits: &Limits,
         cancel: &Cancel,
@@ -142,9 +161,13 @@ impl Launcher {
             let survivors = Vec::new();
             return Ok(Finished { ending, survivors, drained: true, duration: Duration::ZERO });
         }
-        let program = find_program(&spawn.program, spawn.variable("PATH"), &spawn.cwd)?;
+        let program = match entry {
+            // Only inside can be seen what there is.
+            Some(_) => PathBuf::from(&spawn.program),
+            None => find_program(&spawn.program, spawn.variable("PATH"), &spawn.cwd)?,
+        };
         let room = spawn.variable(ROOM_VARIABLE).map(PathBuf::from);
-        let running = Running::start(self, &program, room.as_deref(), spawn)?;
+        let running = Running::start(self, &program, room.as_deref(), entry, spawn)?;
         let watch = Watch {
             running,
             limits,
@@ -161,6 +184,10 @@ impl Launcher {
         match watch.run(sink) {
             Ok(finished) => Ok(finished),
             Err(Fault::Lost) => Err(SpawnError::LauncherLost { program }),
+            Err(Fault::NotFound) => Err(SpawnError::NotFound { program }),
+            Err(Fault::NoFolder(errno)) => {
+                Err(SpawnError::WorkingDirectory { path: spawn.cwd.clone(), source: errno.into() })
+            }
             Err(Fault::NotStarted(Errno::ENOENT)) => {
                 Err(SpawnError::NotExecutable { program, reason: "its interpreter does not exist" })
             }
@@ -182,6 +209,8 @@ impl Launcher {
 /// What keeps a run from an ending.
 enum Fault {
     NotStarted(Errno),
+    NotFound,
+    NoFolder(Errno),
     Watching(Errno),
     Lost,
 }
@@ -203,6 +232,7 @@ impl Running {
         launcher: &Launcher,
         program: &Path,
         room: Option<&Path>,
+        entry: Option<&Entry>,
         spawn: &Spawn,
     ) -> Result<Self, SpawnError> {
         let failed = |source: io::Error| SpawnError::Io { program: program.into(), source };
@@ -223,15 +253,25 @@ impl Running {
         if let Some(files) = launcher.files {
             command.arg(FILES).arg(files.to_string());
         }
+        let cwd = match entry {
+            Some(entry) => {
+                for word in entry.encode() {
+                    command.arg(IN).arg(word);
+                }
+                command.arg(CWD).arg(&spawn.cwd);
+                Path::new("/")
+            }
+            None => &spawn.cwd,
+        };
         command.arg("--").arg(program).args(&spawn.args);
         // The launcher itself does not carry the room's mark: whoever reaps the room must kill the
         // program first, and leave its tree together until then.
         let env = spawn.env.iter().filter(|(name, _)| name != ROOM_VARIABLE);
         command.env_clear().envs(env.map(|(name, value)| (name, value)));
-        command.current_dir(&spawn.cwd).stdin(theirs.into_fd()).stdout(out_writer);
+        command.current_dir(cwd).stdin(theirs.into_fd()).stdout(out_writer);
         let launcher = command.stderr(err_writer).spawn().map_err(|source| {
             // The system does not say which of the two it did not find.
-            match std::fs::read_dir(&spawn.cwd) {
+            match std::fs::read_dir(cwd) {
                 Err(source) => SpawnError::WorkingDirectory { path: spawn.cwd.clone(), source },
                 Ok(_) if !exe.is_file() => SpawnError::NoLauncher { exe: exe.into(), source },
                 Ok(_) => failed(source),
@@ -431,13 +471,21 @@ impl Watch<'_> {
             Some(Report::NotStarted { errno }) if !self.asked => {
                 return Err(Fault::NotStarted(Errno::from_raw(errno)));
             }
+            Some(Report::NotFound) if !self.asked => return Err(Fault::NotFound),
+            Some(Report::NoFolder { errno }) if !self.asked => {
+                return Err(Fault::NoFolder(Errno::from_raw(errno)));
+            }
             Some(Report::Exited(code)) => self.ended(Ending::Exited(code)),
             Some(Report::Signaled(signal)) => self.ended(Ending::Signaled(signal)),
             Some(Report::Survivor(survivor)) => self.survivors.push(survivor),
             // A program that did not start, and that we have given up on meanwhile, has no tree.
-            Some(Report::Swept | Report::NotPrepared { .. } | Report::NotStarted { .. }) => {
-                self.swept();
-            }
+            Some(
+                Report::Swept
+                | Report::NotPrepared { .. }
+                | Report::NotStarted { .. }
+                | Report::NotFound
+                | Report::NoFolder { .. },
+            ) => self.swept(),
             None => self.lost(),
         }
         Ok(())

@@ -1,11 +1,13 @@
 //! The few system calls for which there is no safe wrapper that serves.
 #![expect(unsafe_code, reason = "each block says why it is sound")]
 
+use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd as _, BorrowedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 use nix::libc;
+use nix::sys::signal::Signal;
 
 /// How a child process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,4 +96,123 @@ pub(crate) fn clear_marks(file: BorrowedFd<'_>) -> io::Result<()> {
         }
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads an extended attribute of an open file into `value`, and says how long it is; `None` when
+/// there is none of that name, or the file system has no such thing.
+pub(crate) fn attribute(
+    file: BorrowedFd<'_>,
+    name: &CStr,
+    value: &mut [u8],
+) -> io::Result<Option<usize>> {
+    // SAFETY: `name` ends with a zero, and `value` is valid for writes of its length.
+    let length = unsafe {
+        libc::fgetxattr(file.as_raw_fd(), name.as_ptr(), value.as_mut_ptr().cast(), value.len())
+    };
+    match usize::try_from(length) {
+        Ok(length) => Ok(Some(length)),
+        Err(_) => match io::Error::last_os_error() {
+            error if matches!(error.raw_os_error(), Some(libc::ENODATA | libc::ENOTSUP)) => {
+                Ok(None)
+            }
+            error => Err(error),
+        },
+    }
+}
+
+/// Sets an extended attribute of an open file.
+pub(crate) fn set_attribute(file: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> io::Result<()> {
+    // SAFETY: `name` ends with a zero, and `value` is valid for reads of its length.
+    let result = unsafe {
+        let (bytes, length) = (value.as_ptr().cast(), value.len());
+        libc::fsetxattr(file.as_raw_fd(), name.as_ptr(), bytes, length, 0)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Makes `to` share the content of `from`, on file systems that can.
+pub(crate) fn share_content(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: both descriptors are open, and the call takes the other one as a plain number.
+    let result = unsafe { libc::ioctl(to.as_raw_fd(), libc::FICLONE, from.as_raw_fd()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A descriptor that means a process whatever becomes of its number.
+pub(crate) fn process_descriptor(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: the call takes two plain numbers.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    match i32::try_from(fd) {
+        // SAFETY: the descriptor is new, and nobody else has it.
+        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Makes it impossible, for this process and all that it starts, to get a capability that is not in
+/// `kept`, a set of bits by the numbers of `capabilities(7)`.
+pub(crate) fn bound_capabilities(kept: u64) -> io::Result<()> {
+    for capability in 0..64_u64 {
+        if kept & (1 << capability) == 0 {
+            // SAFETY: the call takes plain numbers.
+            let result = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+            if result != 0 {
+                match io::Error::last_os_error() {
+                    // Beyond the last one that the kernel knows.
+                    error if error.raw_os_error() == Some(libc::EINVAL) => break,
+                    error => return Err(error),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Has the capabilities of `kept` and no others; what this process starts has none, unless it is
+/// root.
+pub(crate) fn set_capabilities(kept: u64) -> io::Result<()> {
+    /// `capget(2)`.
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    #[repr(C)]
+    struct Data {
+        effective: u32,
+        permitted: u32,
+        inheritable: u32,
+    }
+    const VERSION_3: u32 = 0x2008_0522;
+
+    let half = |shift: u32| u32::try_from((kept >> shift) & 0xFFFF_FFFF).unwrap_or(0);
+    let data =
+        [0, 32].map(half).map(|kept| Data { effective: kept, permitted: kept, inheritable: 0 });
+    let header = Header { version: VERSION_3, pid: 0 };
+    // SAFETY: the structures are those of version 3, which takes two of `Data`, and live through
+    // the call.
+    let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Takes a descriptor that this process was started with. Each may be taken once.
+pub(crate) fn inherited(fd: RawFd) -> OwnedFd {
+    // SAFETY: by the agreement between who starts this executable and this form of it, the
+    // descriptor is open, and nothing else in the process knows of it.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}
+
+/// Sends a signal to every process that this one may signal, but itself and, in its own process
+/// namespace, the first one.
+pub(crate) fn signal_all(signal: Signal) -> nix::Result<()> {
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(-1), signal)
+}
+
+/// The version of Landlock that the kernel has, if it has it and lets us use it.
+pub(crate) fn landlock_version() -> Option<u32> {
+    const VERSION: libc::c_uint = 1;
+    let nothing = std::ptr::null::<libc::c_void>();
+    // SAFETY: with this flag the call takes no structure, and returns a number.
+    let version =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, nothing, 0_usize, VERSION) };
+    u32::try_from(version).ok().filter(|version| *version > 0)
 }

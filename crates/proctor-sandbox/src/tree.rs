@@ -40,6 +40,10 @@ pub(crate) struct Process {
     pub(crate) name: String,
     /// Not merely waiting to be reaped.
     pub(crate) alive: bool,
+    /// Stopped, and not to run before somebody lets it.
+    stopped: bool,
+    /// Waiting to be reaped.
+    dead: bool,
 }
 
 impl Process {
@@ -69,6 +73,8 @@ impl Process {
             name,
             // A first thread may be gone while others still run.
             alive: !dead || number(20)? > 1,
+            stopped: matches!(*fields.first()?, "T" | "t"),
+            dead,
         })
     }
 
@@ -88,6 +94,42 @@ pub(crate) fn all() -> Vec<Process> {
         .collect();
     processes.sort_by_key(|process| process.pid);
     processes
+}
+
+/// Every process of the space of process numbers that `first` is in, and of those inside it.
+pub(crate) fn sharing_numbers(first: i32) -> Vec<Process> {
+    let space = |pid: i32| fs::read_link(format!("/proc/{pid}/ns/pid")).ok();
+    let Some(own) = space(first) else { return Vec::new() };
+    let all = all();
+    let mut inside: BTreeSet<i32> = all
+        .iter()
+        .filter(|process| space(process.pid).as_ref() == Some(&own))
+        .map(|process| process.pid)
+        .collect();
+    // The first one of a space inside it is the child of one that is in it.
+    loop {
+        let below = all.iter().filter(|process| inside.contains(&process.parent));
+        let found: Vec<i32> = below.map(|process| process.pid).collect();
+        let known = inside.len();
+        inside.extend(found);
+        if inside.len() == known {
+            return all.into_iter().filter(|process| inside.contains(&process.pid)).collect();
+        }
+    }
+}
+
+/// Whether no process that this one can see does anything, but this one.
+pub(crate) fn all_stand_still() -> bool {
+    let me = getpid().as_raw();
+    all().iter().filter(|process| process.pid != me && process.alive).all(|process| {
+        let threads = fs::read_dir(format!("/proc/{}/task", process.pid));
+        // A process without threads is gone.
+        threads.into_iter().flatten().flatten().all(|thread| {
+            let stat = fs::read(thread.path().join("stat")).unwrap_or_default();
+            // One that is gone does nothing either.
+            Process::parse(process.pid, &stat).is_none_or(|thread| thread.stopped || thread.dead)
+        })
+    })
 }
 
 /// Every process below `root`, parents before their children.

@@ -21,7 +21,7 @@ fn a_pipe_holder_in_a_session_of_its_own_costs_the_grace_and_not_the_result() {
     let mut scene = scene();
     let start = Instant::now();
     let finished = scene
-        .sh("setsid sh -c 'touch up; exec sleep 300' & while [ ! -e up ]; do :; done; echo result");
+        .sh("setsid sh -c ': > up; exec sleep 300' & while [ ! -e up ]; do :; done; echo result");
     assert_eq!(finished.ending, Ending::Exited(0));
     assert_eq!(scene.out, "result\n");
     assert!(!finished.drained);
@@ -35,8 +35,7 @@ fn a_daemon_that_holds_nothing_is_found_too() {
         return;
     }
     let mut scene = scene();
-    let finished = scene
-        .sh("setsid sh -c 'touch up; exec sleep 300' </dev/null >/dev/null 2>&1 & \
+    let finished = scene.sh("setsid sh -c ': > up; exec sleep 300' </dev/null >/dev/null 2>&1 & \
          while [ ! -e up ]; do :; done; echo result");
     assert_eq!(scene.out, "result\n");
     assert!(finished.drained);
@@ -47,7 +46,7 @@ fn a_daemon_that_holds_nothing_is_found_too() {
 fn a_double_fork_is_found() {
     let mut scene = scene();
     let finished = scene
-        .sh("(sh -c 'touch up; exec sleep 300' >/dev/null 2>&1 &); while [ ! -e up ]; do :; done");
+        .sh("(sh -c ': > up; exec sleep 300' >/dev/null 2>&1 &); while [ ! -e up ]; do :; done");
     assert_eq!(finished.ending, Ending::Exited(0));
     assert_eq!(survivors(&finished).len(), 1);
 }
