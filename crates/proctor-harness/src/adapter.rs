@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use camino::Utf8Path;
-use proctor_model::{Event, Outcome, OutcomeClass, Usage};
+use camino::{Utf8Path, Utf8PathBuf};
+use proctor_model::experiment::{AgentMode, Model, SecretText};
+use proctor_model::{Event, Outcome, OutcomeClass, ResolvedServer, Usage};
 
 /// A prompt longer than this many bytes goes to standard input: Linux refuses a single argument
 /// of 128 KiB and more (`MAX_ARG_STRLEN`).
@@ -32,6 +33,11 @@ pub trait Adapter: Sync {
     /// The folder of the program's own files: the variable that names it, and where it lies below
     /// the home directory when that is not set. `None` when the program keeps nothing.
     fn own_folder(&self) -> Option<OwnFolder>;
+
+    /// The file in which the program keeps the credentials of somebody who logged in.
+    fn login(&self) -> Option<Login> {
+        None
+    }
 
     /// Which limits the program itself keeps.
     fn enforces(&self) -> Enforces;
@@ -107,6 +113,25 @@ pub struct SessionRequest<'a> {
     pub program: Option<&'a str>,
     /// More arguments for the program, before the prompt.
     pub args: &'a [String],
+    /// What it gets in a room of its own; `None` on the machine of its user, where it is kept from
+    /// writing outside its workspace, and asks for leave in vain.
+    pub room: Option<RoomRequest<'a>>,
+}
+
+/// What a session gets in a room of its own. The room is what keeps it in, so it asks nobody for
+/// leave, and has all tools of its program.
+#[derive(Debug, Clone, Copy)]
+pub struct RoomRequest<'a> {
+    /// Its home, seen from inside: empty but for [`SessionCommand::files`].
+    pub home: &'a Utf8Path,
+    /// Whether it may write.
+    pub mode: AgentMode,
+    /// The model and how it is to think; `None` leaves all of it to the program.
+    pub model: Option<&'a Model>,
+    /// The only servers of the Model Context Protocol that it knows.
+    pub servers: &'a [ResolvedServer],
+    /// The command that speaks the Agent Client Protocol, for the program that needs one.
+    pub acp: &'a [String],
 }
 
 impl<'a> SessionRequest<'a> {
@@ -122,6 +147,7 @@ impl<'a> SessionRequest<'a> {
             proctor,
             program: None,
             args: &[],
+            room: None,
         }
     }
 }
@@ -137,6 +163,17 @@ pub struct SessionCommand {
     pub env: Vec<(String, String)>,
     /// Bytes to write to standard input before closing it; `None` means closed from the start.
     pub stdin: Option<Vec<u8>>,
+    /// Files that must be in its home before it starts; only in a room of its own.
+    pub files: Vec<HomeFile>,
+}
+
+/// A file that an agent program reads in its home.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HomeFile {
+    /// Its place below the home.
+    pub path: Utf8PathBuf,
+    /// What it holds: for its owner alone.
+    pub content: SecretText,
 }
 
 /// Why a program cannot be used for a request.
@@ -221,22 +258,23 @@ pub(crate) fn place_prompt(
 }
 
 /// The file in which a program keeps the credentials of somebody who logged in.
-pub(crate) struct CredentialFile {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Login {
     /// The program's folder.
-    pub(crate) folder: OwnFolder,
+    pub folder: OwnFolder,
     /// The file in it.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
 }
 
 /// Looks for variables that are set and not empty, then for the file.
 pub(crate) fn look_for(
     variables: &[&str],
-    file: &CredentialFile,
+    file: &Login,
     env: &dyn Fn(&str) -> Option<String>,
     file_exists: &dyn Fn(&Path) -> bool,
 ) -> Credentials {
     let set = |name: &str| env(name).filter(|value| !value.is_empty());
-    let CredentialFile { folder: own @ OwnFolder { variable, default, .. }, name } = file;
+    let Login { folder: own @ OwnFolder { variable, default, .. }, name } = file;
     let shown =
         if set(variable).is_some() { format!("${variable}") } else { format!("~/{default}") };
     let folder = own.locate(env);
@@ -253,7 +291,7 @@ pub(crate) fn look_for(
 mod tests {
     use super::*;
 
-    const FILE: CredentialFile = CredentialFile {
+    const FILE: Login = Login {
         folder: OwnFolder { variable: "AGENT_HOME", default: ".agent", is_enough: true },
         name: "auth.json",
     };

@@ -2,17 +2,31 @@
 
 mod ending;
 mod lines;
+mod room;
+mod session;
 
 use std::path::Path;
 
 use crate::adapter::{
-    Adapter, CredentialFile, Credentials, Enforces, OwnFolder, SessionCommand, SessionRequest,
-    StreamParser, Unavailable, look_for, place_prompt,
+    Adapter, Credentials, Enforces, Login, OwnFolder, SessionCommand, SessionRequest, StreamParser,
+    Unavailable, look_for, place_prompt,
 };
 use crate::stream::JsonLines;
 
+pub(crate) use session::usage_beyond;
+
 /// The adapter.
 pub(crate) struct Claude;
+
+/// What the program prints.
+pub(crate) fn stream() -> Box<dyn StreamParser + Send> {
+    Box::new(JsonLines::dated(lines::Lines::default()))
+}
+
+/// What it keeps.
+pub(crate) fn session() -> Box<dyn StreamParser + Send> {
+    Box::new(JsonLines::dated(session::Session::default()))
+}
 
 /// Always given. `--verbose` is required with `stream-json`; project settings only, so that what
 /// the user has configured for themselves does not take part.
@@ -25,7 +39,6 @@ const BASE_ARGS: &[&str] = &[
     "project",
     "--no-session-persistence",
     "--permission-mode",
-    "acceptEdits",
 ];
 
 /// Ten retries with back-off take three minutes to report a refused key; two take seconds. The
@@ -51,8 +64,7 @@ const CREDENTIAL_VARIABLES: &[&str] = &[
 const OWN_FOLDER: OwnFolder =
     OwnFolder { variable: "CLAUDE_CONFIG_DIR", default: ".claude", is_enough: false };
 
-const CREDENTIAL_FILE: CredentialFile =
-    CredentialFile { folder: OWN_FOLDER, name: ".credentials.json" };
+const LOGIN: Login = Login { folder: OWN_FOLDER, name: ".credentials.json" };
 
 /// Credentials, and who provides the model. What tells the program that it runs inside another one
 /// is not among them.
@@ -93,12 +105,21 @@ impl Adapter for Claude {
         Some(OWN_FOLDER)
     }
 
+    fn login(&self) -> Option<Login> {
+        Some(LOGIN)
+    }
+
     fn enforces(&self) -> Enforces {
         Enforces { budget: true, turns: true }
     }
 
     fn command(&self, request: &SessionRequest<'_>) -> Result<SessionCommand, Unavailable> {
         let mut args: Vec<String> = BASE_ARGS.iter().map(ToString::to_string).collect();
+        let (mut env, mut files) = (Vec::new(), Vec::new());
+        match &request.room {
+            None => args.push("acceptEdits".to_owned()),
+            Some(room) => room::furnish(room, &mut args, &mut env, &mut files)?,
+        }
         if let Some(model) = request.model {
             args.push(format!("--model={model}"));
         }
@@ -111,9 +132,9 @@ impl Adapter for Claude {
         args.extend_from_slice(request.args);
         // Without an argument the prompt is read from standard input.
         let stdin = place_prompt(request.prompt, &mut args, &[]);
-        let env = CLAUDE_ENVIRONMENT.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+        env.extend(CLAUDE_ENVIRONMENT.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
         let program = request.program.unwrap_or("claude").to_owned();
-        Ok(SessionCommand { program, args, env: env.collect(), stdin })
+        Ok(SessionCommand { program, args, env, stdin, files })
     }
 
     fn parser(&self) -> Box<dyn StreamParser + Send> {
@@ -125,7 +146,7 @@ impl Adapter for Claude {
         env: &dyn Fn(&str) -> Option<String>,
         file_exists: &dyn Fn(&Path) -> bool,
     ) -> Credentials {
-        look_for(CREDENTIAL_VARIABLES, &CREDENTIAL_FILE, env, file_exists)
+        look_for(CREDENTIAL_VARIABLES, &LOGIN, env, file_exists)
     }
 }
 

@@ -1,17 +1,31 @@
 //! Codex CLI (`codex exec --json`). Line shapes as of version 0.171.0.
 
 mod lines;
+mod rollout;
+mod room;
 
 use std::path::Path;
 
 use crate::adapter::{
-    Adapter, CredentialFile, Credentials, Enforces, OwnFolder, SessionCommand, SessionRequest,
-    StreamParser, Unavailable, look_for, place_prompt,
+    Adapter, Credentials, Enforces, Login, OwnFolder, SessionCommand, SessionRequest, StreamParser,
+    Unavailable, look_for, place_prompt,
 };
 use crate::stream::JsonLines;
 
+pub(crate) use rollout::is_rollout;
+
 /// The adapter.
 pub(crate) struct Codex;
+
+/// What the program prints.
+pub(crate) fn stream() -> Box<dyn StreamParser + Send> {
+    Box::new(JsonLines::dated(lines::Lines::default()))
+}
+
+/// What it keeps.
+pub(crate) fn rollout() -> Box<dyn StreamParser + Send> {
+    Box::new(JsonLines::dated(rollout::Rollout::default()))
+}
 
 /// Always given. Without `--disable unbounded_connection_retries` a refused connection is retried
 /// for ever; without `analytics.enabled=false` every run without a network waits at its end; the
@@ -20,10 +34,7 @@ const BASE_ARGS: &[&str] = &[
     "exec",
     "--json",
     "--ephemeral",
-    "--ignore-user-config",
     "--skip-git-repo-check",
-    "--sandbox",
-    "workspace-write",
     "--disable",
     "plugins",
     "--disable",
@@ -34,12 +45,15 @@ const BASE_ARGS: &[&str] = &[
     "check_for_update_on_startup=false",
 ];
 
+/// On the machine of its user: its own sandbox, and nothing of the user's settings.
+const KEPT_IN: &[&str] = &["--ignore-user-config", "--sandbox", "workspace-write"];
+
 const CREDENTIAL_VARIABLES: &[&str] = &["CODEX_API_KEY", "OPENAI_API_KEY"];
 
 const OWN_FOLDER: OwnFolder =
     OwnFolder { variable: "CODEX_HOME", default: ".codex", is_enough: true };
 
-const CREDENTIAL_FILE: CredentialFile = CredentialFile { folder: OWN_FOLDER, name: "auth.json" };
+const LOGIN: Login = Login { folder: OWN_FOLDER, name: "auth.json" };
 
 const VARIABLES: &[&str] = &["CODEX_HOME", "CODEX_API_KEY", "OPENAI_*"];
 
@@ -74,6 +88,10 @@ impl Adapter for Codex {
         Some(OWN_FOLDER)
     }
 
+    fn login(&self) -> Option<Login> {
+        Some(LOGIN)
+    }
+
     /// The program has no option for either limit.
     fn enforces(&self) -> Enforces {
         Enforces { budget: false, turns: false }
@@ -81,13 +99,20 @@ impl Adapter for Codex {
 
     fn command(&self, request: &SessionRequest<'_>) -> Result<SessionCommand, Unavailable> {
         let mut args: Vec<String> = BASE_ARGS.iter().map(ToString::to_string).collect();
+        let files = match &request.room {
+            None => {
+                args.extend(KEPT_IN.iter().map(ToString::to_string));
+                Vec::new()
+            }
+            Some(room) => room::furnish(room, &mut args)?,
+        };
         if let Some(model) = request.model {
             args.push(format!("--model={model}"));
         }
         args.extend_from_slice(request.args);
         let stdin = place_prompt(request.prompt, &mut args, &["-"]);
         let program = request.program.unwrap_or("codex").to_owned();
-        Ok(SessionCommand { program, args, env: Vec::new(), stdin })
+        Ok(SessionCommand { program, args, env: Vec::new(), stdin, files })
     }
 
     fn parser(&self) -> Box<dyn StreamParser + Send> {
@@ -99,7 +124,7 @@ impl Adapter for Codex {
         env: &dyn Fn(&str) -> Option<String>,
         file_exists: &dyn Fn(&Path) -> bool,
     ) -> Credentials {
-        look_for(CREDENTIAL_VARIABLES, &CREDENTIAL_FILE, env, file_exists)
+        look_for(CREDENTIAL_VARIABLES, &LOGIN, env, file_exists)
     }
 }
 
@@ -122,9 +147,10 @@ mod tests {
         let command = Codex.command(&request("do it")).unwrap();
         assert_eq!(
             command.args.join(" "),
-            "exec --json --ephemeral --ignore-user-config --skip-git-repo-check --sandbox \
-             workspace-write --disable plugins --disable unbounded_connection_retries -c \
-             analytics.enabled=false -c check_for_update_on_startup=false -- do it"
+            "exec --json --ephemeral --skip-git-repo-check --disable plugins --disable \
+             unbounded_connection_retries -c analytics.enabled=false -c \
+             check_for_update_on_startup=false --ignore-user-config --sandbox workspace-write \
+             -- do it"
         );
         assert_eq!(Codex.enforces(), Enforces { budget: false, turns: false });
     }

@@ -3,10 +3,23 @@
 //! A stated HTTP status decides first, then the program's own error code, then words. Words come
 //! last because a provider's message may quote anything.
 
-use proctor_model::OutcomeClass;
+use proctor_model::{Outcome, OutcomeClass};
 
 /// Characters of a message that are looked at.
 const EXAMINED: usize = 4000;
+
+/// How the message begins when a program does not offer the model that was asked for.
+pub(crate) const UNSUPPORTED_MODEL: &str = "the agent cannot drive the model";
+
+/// Whether the session failed because the program cannot drive the model, whoever provides it.
+pub fn is_unsupported_model(outcome: &Outcome) -> bool {
+    match outcome.class {
+        OutcomeClass::UsageError => outcome.message.starts_with(UNSUPPORTED_MODEL),
+        // Of codex, with a login that is for some models alone.
+        OutcomeClass::ApiError => outcome.message.contains("is not supported when using Codex"),
+        _ => false,
+    }
+}
 
 /// What a program says about a failure.
 #[derive(Debug, Clone, Copy, Default)]

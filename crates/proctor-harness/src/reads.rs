@@ -83,7 +83,9 @@ mod tests {
 
     fn events(kinds: Vec<EventKind>) -> Vec<Event> {
         let numbered = kinds.into_iter().zip(0..);
-        numbered.map(|(kind, seq)| Event { seq, line: seq + 1, parent: None, kind }).collect()
+        numbered
+            .map(|(kind, seq)| Event { seq, line: seq + 1, parent: None, ts_ms: None, kind })
+            .collect()
     }
 
     fn call(id: &str, action: Action) -> EventKind {

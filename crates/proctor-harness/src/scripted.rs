@@ -1,4 +1,5 @@
-//! The built-in agent that obeys a script: this program itself, started as `__agent SCRIPT`.
+//! The built-in agent that obeys a script: this program itself, started as `__agent SCRIPT`; and its
+//! one built-in script, which plays any other agent.
 //!
 //! Its lines are defined by `proctor-scripted`; this is the reading side.
 
@@ -18,14 +19,25 @@ use crate::stream::{Dialect, Ending, JsonLines, Sink};
 use crate::tools;
 
 /// The adapter.
-pub(crate) struct Scripted;
+pub(crate) enum Scripted {
+    /// Of a script that the request names.
+    Named,
+    /// Of the built-in script that plays any agent and spends nothing.
+    Mock,
+}
+
+/// What stands in place of a script for [`Scripted::Mock`].
+const MOCK_SCRIPT: &str = "--mock";
 
 /// The variable by which the agent learns its turn limit.
 const MAX_TURNS_VARIABLE: &str = "PROCTOR_MAX_TURNS";
 
 impl Adapter for Scripted {
     fn id(&self) -> &'static str {
-        "scripted"
+        match self {
+            Self::Named => "scripted",
+            Self::Mock => "mock",
+        }
     }
 
     fn corpus_harness(&self) -> Option<&'static str> {
@@ -53,16 +65,21 @@ impl Adapter for Scripted {
     }
 
     fn command(&self, request: &SessionRequest<'_>) -> Result<SessionCommand, Unavailable> {
-        let Some(script) = request.script else {
-            let reason = "no script: put agent.yaml beside fixture.json".to_owned();
-            return Err(Unavailable { reason });
+        let script = match (self, request.script) {
+            (Self::Mock, _) => MOCK_SCRIPT,
+            (Self::Named, Some(script)) => script.as_str(),
+            (Self::Named, None) => {
+                let reason = "no script: put agent.yaml beside fixture.json".to_owned();
+                return Err(Unavailable { reason });
+            }
         };
-        let mut args = vec!["__agent".to_owned(), script.to_string()];
+        let mut args = vec!["__agent".to_owned(), script.to_owned()];
         let stdin = place_prompt(request.prompt, &mut args, &["-"]);
         let turns =
             request.max_turns.map(|turns| (MAX_TURNS_VARIABLE.to_owned(), turns.to_string()));
         let env = turns.into_iter().collect();
-        Ok(SessionCommand { program: request.proctor.to_string(), args, env, stdin })
+        let program = request.proctor.to_string();
+        Ok(SessionCommand { program, args, env, stdin, files: Vec::new() })
     }
 
     fn parser(&self) -> Box<dyn StreamParser + Send> {
@@ -165,17 +182,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_mock_needs_no_script() {
+        let request = SessionRequest::new("do it", "/w".into(), "/bin/proctor".into());
+        let command = Scripted::Mock.command(&request).unwrap();
+        assert_eq!(command.args, ["__agent", "--mock", "--", "do it"]);
+    }
+
+    #[test]
     fn the_script_is_required_and_comes_first() {
         let request = SessionRequest::new("do it", "/w".into(), "/bin/proctor".into());
-        let error = Scripted.command(&request).unwrap_err();
+        let error = Scripted::Named.command(&request).unwrap_err();
         assert_eq!(error.to_string(), "no script: put agent.yaml beside fixture.json");
         let script = Some(Utf8Path::new("/f/agent.yaml"));
-        let command = Scripted.command(&SessionRequest { script, ..request }).unwrap();
+        let command = Scripted::Named.command(&SessionRequest { script, ..request }).unwrap();
         assert_eq!(command.program, "/bin/proctor");
         assert_eq!(command.args, ["__agent", "/f/agent.yaml", "--", "do it"]);
         assert!(command.env.is_empty());
         let limited = SessionRequest { script, max_turns: Some(3), ..request };
-        let env = Scripted.command(&limited).unwrap().env;
+        let env = Scripted::Named.command(&limited).unwrap().env;
         assert_eq!(env, [("PROCTOR_MAX_TURNS".to_owned(), "3".to_owned())]);
     }
 }

@@ -1,6 +1,7 @@
 //! What all JSON Lines streams have in common: lines, numbers of events, garbage, limits.
 
 use proctor_model::event::Role;
+use proctor_model::moment::milliseconds;
 use proctor_model::{Event, EventKind, Usage};
 use serde_json::Value;
 
@@ -23,6 +24,9 @@ pub(crate) trait Dialect: Send {
     /// Takes the next line, an object.
     fn line(&mut self, object: Object, sink: &mut Sink<'_>);
 
+    /// The stream ended: hands out what was held back.
+    fn flush(&mut self, _sink: &mut Sink<'_>) {}
+
     /// Says how the session ended.
     fn finish(self, end: &Ending<'_>) -> SessionSummary;
 }
@@ -44,6 +48,7 @@ pub(crate) struct Sink<'a> {
     seq: &'a mut u64,
     line: u64,
     parent: Option<String>,
+    ts_ms: Option<u64>,
     recognised: &'a mut bool,
 }
 
@@ -53,7 +58,8 @@ impl Sink<'_> {
         *self.recognised |= !matches!(kind, EventKind::Unknown { .. } | EventKind::Garbage { .. });
         if *self.seq < MAX_EVENTS {
             let (seq, line) = (*self.seq, self.line);
-            (self.emit)(Event { seq, line, parent: self.parent.clone(), kind });
+            let (parent, ts_ms) = (self.parent.clone(), self.ts_ms);
+            (self.emit)(Event { seq, line, parent, ts_ms, kind });
         }
         *self.seq = self.seq.saturating_add(1);
     }
@@ -99,13 +105,29 @@ struct Reader<D> {
     garbage: u64,
     any_output: bool,
     recognised: bool,
+    /// Whether lines say when they were written.
+    is_dated: bool,
 }
 
 impl<D: Dialect> JsonLines<D> {
     pub(crate) fn new(dialect: D) -> Self {
-        let (any_output, recognised) = (false, false);
-        let reader = Reader { dialect, line: 0, seq: 0, garbage: 0, any_output, recognised };
+        let reader = Reader {
+            dialect,
+            line: 0,
+            seq: 0,
+            garbage: 0,
+            any_output: false,
+            recognised: false,
+            is_dated: false,
+        };
         Self { splitter: LineSplitter::new(MAX_LINE_BYTES), reader }
+    }
+
+    /// Takes the moment of each event from its line: `timestamp` or `ts_ns`.
+    pub(crate) fn dated(dialect: D) -> Self {
+        let mut lines = Self::new(dialect);
+        lines.reader.is_dated = true;
+        lines
     }
 }
 
@@ -122,6 +144,9 @@ impl<D: Dialect> StreamParser for JsonLines<D> {
     ) -> SessionSummary {
         let reader = &mut self.reader;
         self.splitter.finish(&mut |line| reader.take(line, emit));
+        let (seq, recognised) = (&mut reader.seq, &mut reader.recognised);
+        let mut sink = Sink { emit, seq, line: reader.line, parent: None, ts_ms: None, recognised };
+        reader.dialect.flush(&mut sink);
         let Reader { dialect, seq, garbage, any_output, recognised, .. } = self.reader;
         let mut summary = dialect.finish(&Ending { end, any_output, recognised });
         if garbage > 0 {
@@ -142,7 +167,7 @@ impl<D: Dialect> Reader<D> {
     fn take(&mut self, line: Line<'_>, emit: &mut dyn FnMut(Event)) {
         self.line += 1;
         let (seq, recognised) = (&mut self.seq, &mut self.recognised);
-        let mut sink = Sink { emit, seq, line: self.line, parent: None, recognised };
+        let mut sink = Sink { emit, seq, line: self.line, parent: None, ts_ms: None, recognised };
         let bytes = match line {
             Line::Whole(bytes) => bytes.trim_ascii(),
             Line::TooLong(start) => {
@@ -157,12 +182,20 @@ impl<D: Dialect> Reader<D> {
         self.any_output = true;
         // `from_slice` checks UTF-8 and bounds the depth of nesting.
         if let Ok(Value::Object(object)) = serde_json::from_slice(bytes) {
+            if self.is_dated {
+                sink.ts_ms = moment_of(&object);
+            }
             self.dialect.line(object, &mut sink);
         } else {
             self.garbage += 1;
             sink.event(garbage(bytes));
         }
     }
+}
+
+fn moment_of(line: &Object) -> Option<u64> {
+    let in_words = json::text(line, "timestamp").and_then(milliseconds);
+    in_words.or_else(|| Some(json::number::<u64>(line, "ts_ns")? / 1_000_000))
 }
 
 fn garbage(bytes: &[u8]) -> EventKind {

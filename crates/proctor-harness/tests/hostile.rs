@@ -3,16 +3,17 @@
 
 mod support;
 
-use proctor_harness::{ExitKind, SessionEnd, adapters};
+use proctor_harness::{Adapter, ExitKind, SessionEnd};
 use proctor_model::OutcomeClass;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
-use support::{Session, read, read_parts};
+use support::{Session, all, read, read_parts};
 
 /// One line of every kind that an adapter knows, with multi-byte characters, CRLF, garbage and no
 /// line feed at the end.
 fn sample(harness: &str) -> &'static str {
     match harness {
+        "acp" => include_str!("samples/acp.jsonl"),
         "claude" => include_str!("samples/claude.jsonl"),
         "codex" => include_str!("samples/codex.jsonl"),
         "scripted" => include_str!("samples/scripted.jsonl"),
@@ -38,7 +39,7 @@ fn check(session: &Session) {
 
 #[test]
 fn samples_hold_every_kind_of_event() {
-    for adapter in adapters() {
+    for adapter in all() {
         let (events, summary) = read(adapter.id(), sample(adapter.id()).as_bytes(), &ended());
         assert_eq!(summary.outcome.class, OutcomeClass::Completed, "{}", adapter.id());
         let mut kinds: Vec<_> = events
@@ -53,7 +54,7 @@ fn samples_hold_every_kind_of_event() {
 
 #[test]
 fn a_split_at_any_position_makes_no_difference() {
-    for adapter in adapters() {
+    for adapter in all() {
         let bytes = sample(adapter.id()).as_bytes();
         let whole = read(adapter.id(), bytes, &ended());
         for cut in 0..=bytes.len() {
@@ -67,7 +68,7 @@ fn a_split_at_any_position_makes_no_difference() {
 
 #[test]
 fn a_stream_cut_anywhere_never_completes_by_accident() {
-    for adapter in adapters() {
+    for adapter in all() {
         let text = sample(adapter.id());
         let last_line = text.rfind('\n').unwrap();
         for cut in 0..=last_line {
@@ -80,15 +81,15 @@ fn a_stream_cut_anywhere_never_completes_by_accident() {
 
 #[test]
 fn the_sample_of_one_program_harms_no_other() {
-    for reader in adapters() {
-        for writer in adapters() {
+    for reader in all() {
+        for writer in all() {
             check(&read(reader.id(), sample(writer.id()).as_bytes(), &ended()));
         }
     }
 }
 
 fn any_adapter() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(adapters().iter().map(|adapter| adapter.id()).collect::<Vec<_>>())
+    prop::sample::select(all().map(Adapter::id).collect::<Vec<_>>())
 }
 
 fn any_end() -> impl Strategy<Value = Option<ExitKind>> {

@@ -20,6 +20,9 @@
 //! `completed`, with 1 when it is any other, and with 2, having printed nothing, when the script
 //! cannot be used.
 //!
+//! In place of a script, [`MOCK`] is the agent that plays any other: it writes the prompt to `mock.txt`,
+//! repeats it, and reports usage.
+//!
 //! The script is a YAML document of `steps`; [`Step`] lists them. In every text of a step (not in
 //! names and paths) `${prompt}` stands for the prompt. `PROCTOR_MAX_TURNS` in the environment
 //! limits the turns: each step that speaks or calls a tool is one.
@@ -47,6 +50,11 @@ use crate::agent::Agent;
 pub const ARGUMENT: &str = "__agent";
 /// Limits the number of turns.
 pub const MAX_TURNS_VARIABLE: &str = "PROCTOR_MAX_TURNS";
+
+/// Names the built-in script that plays any agent and spends nothing.
+pub const MOCK: &str = "--mock";
+/// That script.
+const MOCK_SCRIPT: &str = include_str!("mock.yaml");
 
 /// A script or a prompt larger than this is refused.
 const MAX_INPUT_BYTES: u64 = 16 << 20;
@@ -90,6 +98,9 @@ fn prepare(args: &[OsString]) -> Result<(Script, Agent<io::Stdout>), Diagnostics
 }
 
 fn read_script(path: &Path) -> Result<Script, Diagnostic> {
+    if path == Path::new(MOCK) {
+        return Script::parse(MOCK_SCRIPT);
+    }
     let name = path.to_string_lossy().into_owned();
     let text = File::open(path).map_err(|error| error.to_string()).and_then(limited);
     let text = text.map_err(|why| {

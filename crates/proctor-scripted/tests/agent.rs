@@ -67,6 +67,27 @@ fn an_empty_script_completes() {
 }
 
 #[test]
+fn the_mock_repeats_the_prompt_writes_one_file_and_reports_usage() {
+    let scene = scene();
+    fs::create_dir_all(scene.path("")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proctor-scripted"));
+    command.args(["__agent", proctor_scripted::MOCK, "--", "say \"hi\""]);
+    command.current_dir(scene.path("")).env_remove("PROCTOR_MAX_TURNS").stdin(Stdio::null());
+    let run = run(&mut command);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert_eq!(fs::read_to_string(scene.path("mock.txt")).unwrap(), "say \"hi\"");
+    insta::assert_snapshot!(run.out, @r##"
+{"type":"start","version":1}
+{"type":"tool_call","id":"1","name":"Write","input":{"file_path":"mock.txt","content":"say \"hi\""}}
+{"type":"tool_result","id":"1","status":"ok","text":""}
+{"type":"file_change","path":"mock.txt","change":"added"}
+{"type":"say","text":"say \"hi\""}
+{"type":"usage","input_tokens":100,"output_tokens":20,"cost_usd":0.0}
+{"type":"end","outcome":"completed","message":""}
+"##);
+}
+
+#[test]
 fn it_speaks_reads_and_warns() {
     let scene = scene();
     fs::create_dir_all(scene.path("")).unwrap();

@@ -21,8 +21,10 @@ pub(super) struct Account {
     /// Whether an `init` line came after the newest `result`.
     open: bool,
     last: Option<Ended>,
-    /// All `result` lines together.
+    /// All `result` lines of the newest process together.
     usage: Option<Usage>,
+    /// Those of processes before it, where somebody keeps the lines of several in one file.
+    past: Option<Usage>,
 }
 
 /// The newest `result` line.
@@ -105,9 +107,14 @@ impl Account {
     /// answer that broke a budget out; `modelUsage` and `total_cost_usd` are of the whole process.
     fn count(&mut self, line: &Object, sink: &mut Sink<'_>) {
         let turns: Option<u64> = json::number(line, "num_turns");
-        let cost_usd = line.get("total_cost_usd").and_then(Value::as_f64);
+        let cost_usd = line.get("total_cost_usd").and_then(Value::as_f64).and_then(Usage::dollars);
         let own = json::object(line, "usage").map(tokens_of_usage).unwrap_or_default();
 
+        let models = tokens_of_models(line, "modelUsage");
+        if self.is_of_another_process(own, models, cost_usd) {
+            self.past = self.sum();
+            self.usage = None;
+        }
         let before = self.usage.unwrap_or_default();
         let stretch = tokens_of_models(line, "model_usage_since_last_result").unwrap_or(own);
         let cost_of_stretch = cost_usd.map(|cost| (cost - before.cost_usd.unwrap_or(0.0)).max(0.0));
@@ -118,9 +125,26 @@ impl Account {
         sink.usage(stretch);
 
         let sum = before.plus(Usage { turns, ..own });
-        let whole = tokens_of_models(line, "modelUsage").unwrap_or(sum);
+        let whole = models.unwrap_or(sum);
         let cost_usd = cost_usd.or(before.cost_usd);
         self.usage = Some(Usage { turns: sum.turns, cost_usd, ..whole });
+    }
+
+    /// What a process says of its whole is never less than its stretches together.
+    fn is_of_another_process(&self, own: Usage, whole: Option<Usage>, cost: Option<f64>) -> bool {
+        let Some(before) = self.usage else { return false };
+        let whole = whole.and_then(|whole| whole.output_tokens);
+        let stretches = before.plus(own).output_tokens.filter(|_| before.output_tokens.is_some());
+        whole.zip(stretches).is_some_and(|(whole, stretches)| whole < stretches)
+            || cost.zip(before.cost_usd).is_some_and(|(cost, before)| cost < before)
+    }
+
+    /// What all processes used.
+    fn sum(&self) -> Option<Usage> {
+        match (self.past, self.usage) {
+            (Some(past), Some(usage)) => Some(past.plus(usage)),
+            (past, usage) => past.or(usage),
+        }
     }
 }
 
@@ -130,6 +154,7 @@ pub(super) fn finish(
     mut warnings: Vec<String>,
     ending: &Ending<'_>,
 ) -> SessionSummary {
+    let usage = account.sum();
     // A turn that began after the newest `result` has no account of its end.
     let last = account.last.filter(|_| !account.open);
     if let Some(reason) = last.as_ref().and_then(|last| last.strange_reason.as_deref()) {
@@ -138,7 +163,7 @@ pub(super) fn finish(
     let (stated, text) = last.map(|last| (last.outcome, last.text)).unzip();
     let outcome = conclude(stated, ending, &mut warnings);
     let final_text = text.flatten().filter(|_| outcome.class == OutcomeClass::Completed);
-    SessionSummary { outcome, usage: account.usage, final_text, warnings }
+    SessionSummary { outcome, usage, final_text, warnings }
 }
 
 fn class_of_reason(reason: Option<&str>) -> Option<OutcomeClass> {
@@ -190,7 +215,7 @@ fn message(line: &Object) -> String {
 }
 
 /// The tokens of a `usage` object.
-fn tokens_of_usage(usage: &Object) -> Usage {
+pub(super) fn tokens_of_usage(usage: &Object) -> Usage {
     let details = json::object(usage, "output_tokens_details");
     Usage {
         input_tokens: json::number(usage, "input_tokens"),

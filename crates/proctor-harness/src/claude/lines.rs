@@ -13,10 +13,10 @@ use crate::stream::{Dialect, Ending, MAX_OPEN_CALLS, Sink};
 use crate::tools;
 
 /// `model` of the messages that the program writes itself in place of an answer.
-const SYNTHETIC: &str = "<synthetic>";
+pub(super) const SYNTHETIC: &str = "<synthetic>";
 
 /// The text that an interrupt leaves in the place of a person's.
-const INTERRUPT: &str = "[Request interrupted";
+pub(super) const INTERRUPT: &str = "[Request interrupted";
 
 /// Most warnings that lines may give.
 const MAX_WARNINGS: usize = 50;
@@ -183,7 +183,7 @@ impl Lines {
     }
 }
 
-fn assistant_block(block: Value, synthetic: bool, sink: &mut Sink<'_>) {
+pub(super) fn assistant_block(block: Value, synthetic: bool, sink: &mut Sink<'_>) {
     let Value::Object(mut block) = block else { return sink.unknown("assistant") };
     let kind = json::owned(&block, "type").unwrap_or_default();
     let text = |key: &str| json::text(&block, key).unwrap_or_default();
@@ -221,7 +221,7 @@ fn refused(line: &Object, id: &str) -> bool {
 }
 
 /// The text of a tool's result: a string, or blocks of which only some are text.
-fn content_text(content: &Value) -> String {
+pub(super) fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(blocks) => {

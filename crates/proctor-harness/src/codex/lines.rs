@@ -234,7 +234,7 @@ fn file_changes(item: &Object, sink: &mut Sink<'_>) {
 }
 
 /// The command inside `/bin/bash -lc '...'`, which is how the program starts every command.
-fn unwrap_shell(command: &str) -> String {
+pub(super) fn unwrap_shell(command: &str) -> String {
     let words = shlex::split(command).unwrap_or_default();
     if let [shell, flag, script] = words.as_slice() {
         let name = shell.rsplit('/').next().unwrap_or_default();
@@ -246,7 +246,7 @@ fn unwrap_shell(command: &str) -> String {
 }
 
 /// The program counts cached input within the input.
-fn usage_of(usage: &Object) -> Usage {
+pub(super) fn usage_of(usage: &Object) -> Usage {
     let cached: Option<u64> = json::number(usage, "cached_input_tokens");
     let input: Option<u64> = json::number(usage, "input_tokens");
     Usage {

@@ -1,11 +1,16 @@
 //! What the tests of this crate share.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use proctor_harness::{ExitKind, SessionEnd, SessionSummary, find};
+use proctor_harness::{Adapter, ExitKind, SessionEnd, SessionSummary, acp, adapters};
 use proctor_model::{Event, OutcomeClass};
 
 /// Everything that comes out of a session.
 pub(crate) type Session = (Vec<Event>, SessionSummary);
+
+/// Every adapter with lines of its own.
+pub(crate) fn all() -> impl Iterator<Item = &'static dyn Adapter> {
+    adapters().iter().copied().chain([acp()])
+}
 
 /// Reads a stream given in parts.
 pub(crate) fn read_parts<'a>(
@@ -14,7 +19,7 @@ pub(crate) fn read_parts<'a>(
     end: &SessionEnd<'_>,
 ) -> Session {
     let mut events = Vec::new();
-    let mut parser = find(harness).unwrap().parser();
+    let mut parser = all().find(|adapter| adapter.id() == harness).unwrap().parser();
     for part in parts {
         parser.push(part, &mut |event| events.push(event));
     }
