@@ -1,0 +1,6 @@
+//! SQL over evidence, held against ClickHouse itself.
+
+mod corpus;
+mod evidence;
+mod oracle;
+mod random;
