@@ -21,7 +21,7 @@ mod runs;
 
 pub use advice::{Marks, SkillFacts, advise};
 pub use attestation::{AttestationError, attestation_path, read_attestation, write_attestation};
-pub use cache::{CacheInputs, Lookup, lookup};
+pub use cache::{ActivationInputs, CacheInputs, Lookup, lookup, lookup_activation};
 pub use changed::{ChangedError, ChangedFiles, changed_files};
 pub use file::{MAX_RESULTS_BYTES, load, update};
 pub use fingerprint::{Programs, command_fingerprint, native_fingerprint, plugin_eval_fingerprint};
@@ -29,4 +29,4 @@ pub use key::{KEY_FILE_NAME, Key, KeyError, user_folder};
 pub use logs::{FEEDBACK_FILE, FeedbackLog, LogError, MAX_LOG_BYTES, UsageLog, Uses};
 pub use pair::{PairError, PrivateKey, PublicKey};
 pub use results::{Results, ResultsError, Stored, Trust};
-pub use runs::{after_activation, after_replay, after_run};
+pub use runs::{after_replay, after_run};

@@ -15,9 +15,10 @@ use proctor_model::Digest;
 use proctor_model::json::go;
 use serde::{Deserialize, Serialize};
 
-use super::file::{read, replace};
+use super::file::read;
 use super::pair::{PrivateKey, PublicKey};
 use super::results::{Results, ResultsError};
+use crate::whole::replace;
 
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";

@@ -1,6 +1,7 @@
 //! Whether a run need not be repeated.
 
 use proctor_model::Digest;
+use proctor_model::eval::activation::Surface;
 
 use super::results::Stored;
 
@@ -57,6 +58,49 @@ impl CacheInputs<'_> {
     }
 }
 
+/// Everything that decides a measurement of activation by a harness.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActivationInputs<'a> {
+    /// What decides a run of cases, too.
+    pub run: CacheInputs<'a>,
+    /// The digest of the skills that compete.
+    pub set_digest: &'a str,
+    /// `domain` or `all`.
+    pub scope: &'a str,
+    /// Repetitions of each prompt, at most.
+    pub runs: u64,
+}
+
+impl ActivationInputs<'_> {
+    /// The key: equal keys mean equal measurements. A run is one turn of the model.
+    pub fn key(&self) -> String {
+        let cases_digest = format!(
+            "{}|set={}|runs={}|scope={}|turns=1",
+            self.run.cases_digest, self.set_digest, self.runs, self.scope
+        );
+        CacheInputs { cases_digest: &cases_digest, ..self.run }.key()
+    }
+}
+
+/// Looks for the measurement of `inputs` in the record of the skill.
+pub fn lookup_activation<'a>(
+    stored: Option<&'a Stored>,
+    inputs: &ActivationInputs<'_>,
+) -> Lookup<'a> {
+    let Some(stored) = stored else { return Lookup::Miss };
+    let holds = stored.record().activation.as_ref().is_some_and(|activation| {
+        activation.surface == Surface::Native.as_str()
+            && activation.digest == inputs.run.digest
+            && activation.set_digest == inputs.set_digest
+            && activation.cache_key == inputs.key()
+    });
+    match (holds, stored.is_believed()) {
+        (false, _) => Lookup::Miss,
+        (true, false) => Lookup::Unverified,
+        (true, true) => Lookup::Hit(stored),
+    }
+}
+
 /// What the results file says about a run that is due.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Lookup<'a> {
@@ -94,7 +138,7 @@ pub fn lookup<'a>(
 
 #[cfg(test)]
 mod tests {
-    use proctor_model::eval::{Score, SkillRecord};
+    use proctor_model::eval::{ActivationRecord, Score, SkillRecord};
 
     use super::super::key::Key;
     use super::super::results::Results;
@@ -187,5 +231,50 @@ mod tests {
         assert_eq!(lookup(Some(&stored(|_| {}, None)), &inputs(), "sha256:cc"), Lookup::Unverified);
         let other = stored(|record| record.cache_key.push('x'), None);
         assert_eq!(lookup(Some(&other), &inputs(), "sha256:cc"), Lookup::Miss);
+    }
+
+    fn measurement() -> ActivationInputs<'static> {
+        ActivationInputs { run: inputs(), set_digest: "sha256:ss", scope: "domain", runs: 5 }
+    }
+
+    #[test]
+    fn the_key_of_a_measurement_knows_the_competition() {
+        let cases_digest = "sha256:bb|set=sha256:ss|runs=5|scope=domain|turns=1";
+        assert_eq!(measurement().key(), CacheInputs { cases_digest, ..inputs() }.key());
+        let others = [
+            ActivationInputs { set_digest: "x", ..measurement() },
+            ActivationInputs { scope: "all", ..measurement() },
+            ActivationInputs { runs: 4, ..measurement() },
+            ActivationInputs { run: CacheInputs { model: "x", ..inputs() }, ..measurement() },
+        ];
+        assert!(others.iter().all(|other| other.key() != measurement().key()));
+    }
+
+    #[test]
+    fn a_measurement_is_replayed_only_when_it_holds() {
+        let key = Key::of([1; 32]);
+        let stored = |change: fn(&mut ActivationRecord), key: Option<&Key>| {
+            let mut activation = ActivationRecord {
+                surface: "native".to_owned(),
+                digest: "sha256:aa".to_owned(),
+                set_digest: "sha256:ss".to_owned(),
+                cache_key: measurement().key(),
+                ..ActivationRecord::default()
+            };
+            change(&mut activation);
+            stored(|record| record.activation = Some(activation), key)
+        };
+        let found = |change| {
+            let stored = stored(change, Some(&key));
+            matches!(lookup_activation(Some(&stored), &measurement()), Lookup::Hit(_))
+        };
+        assert!(found(|_| {}));
+        assert!(!found(|activation| activation.surface = "retrieval".to_owned()));
+        assert!(!found(|activation| activation.digest.push('x')));
+        assert!(!found(|activation| activation.set_digest.push('x')));
+        assert!(!found(|activation| activation.cache_key.push('x')));
+        let forged = stored(|_| {}, None);
+        assert_eq!(lookup_activation(Some(&forged), &measurement()), Lookup::Unverified);
+        assert_eq!(lookup_activation(None, &measurement()), Lookup::Miss);
     }
 }

@@ -1,16 +1,16 @@
 //! The results file on disk.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use camino::Utf8Path;
 use nix::fcntl::OFlag;
-use tempfile::NamedTempFile;
 
 use super::key::Key;
 use super::results::{Results, ResultsError};
+use crate::whole::replace;
 
 /// The longest results file that is read: 64 MiB, room for tens of thousands of skills.
 pub const MAX_RESULTS_BYTES: u64 = 64 * 1024 * 1024;
@@ -57,16 +57,6 @@ pub fn update(
         results.written_as(&text);
     }
     Ok(results)
-}
-
-/// Replaces a file whole, with mode 0644.
-pub(super) fn replace(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().set_permissions(Permissions::from_mode(0o644))?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    File::open(folder)?.sync_all()
 }
 
 /// The bytes of a regular file; `None` when there is nothing.

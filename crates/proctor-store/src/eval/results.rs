@@ -3,13 +3,14 @@
 use std::io;
 
 use proctor_model::Digest;
-use proctor_model::eval::SkillRecord;
 use proctor_model::eval::record::STORE_SCHEMA_VERSION;
+use proctor_model::eval::{ActivationRecord, SkillRecord};
 use proctor_model::json::go;
 use serde_json::{Map, Value};
 
 use super::key::Key;
 use super::mac;
+use super::runs::after_activation;
 
 /// The results file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -161,11 +162,14 @@ impl Results {
     /// Puts a new record in the place of that of its skill, signed with `key`. Without a key it is
     /// not signed, and will not be believed.
     pub fn put(&mut self, record: SkillRecord, key: Option<&Key>) {
-        let stored = Stored::made(record, key);
-        let id = stored.record.id.clone();
-        let at = self.first(&id);
+        self.insert(Stored::made(record, key));
+    }
+
+    /// Puts a record in the place of all that have its id.
+    fn insert(&mut self, stored: Stored) {
+        let at = self.first(&stored.record.id);
         self.digest = None;
-        self.records.retain(|other| other.record.id != id);
+        self.records.retain(|other| other.record.id != stored.record.id);
         self.records.insert(at, stored);
     }
 
@@ -177,16 +181,37 @@ impl Results {
         if stored.record.id != record.id || !mac::is_signed(&stored.record, key) {
             return false;
         }
-        let mut amended = Stored::made(record, Some(key));
-        let unknown = stored.unknown();
-        if !unknown.is_empty() {
-            let mut original = amended.to_map();
-            original.extend(unknown);
-            amended.original = Some(original);
-        }
-        *stored = amended;
+        *stored = Stored::made(record, Some(key)).with(stored.unknown());
         self.digest = None;
         true
+    }
+
+    /// Puts a measurement of activation into the record of its skill, which keeps everything else,
+    /// and says whether that is believed.
+    ///
+    /// A run of cases that is not believed stays in the file as it is: to sign it would make it true,
+    /// to drop it would lose what somebody else measured. The measurement then stands beside it
+    /// unsigned.
+    pub fn put_activation(
+        &mut self,
+        id: &str,
+        measured: ActivationRecord,
+        key: Option<&Key>,
+    ) -> Trust {
+        let old = self.get(id);
+        if let Some(old) = old.filter(|old| !old.is_believed() && old.record.has_run()) {
+            let record = SkillRecord { activation: Some(measured), ..old.record.clone() };
+            let stored = Stored { record, trust: Trust::Unverified, original: None };
+            let stored = stored.with(old.unknown());
+            self.insert(stored);
+            return Trust::Unverified;
+        }
+        let record = after_activation(old, id, measured);
+        let amended = key.is_some_and(|key| self.amend(record.clone(), key));
+        if !amended {
+            self.put(record, key);
+        }
+        if key.is_some() { Trust::Signed } else { Trust::Unverified }
     }
 
     /// Believes every record, on the word of a detached signature over the text it was read from.
@@ -228,6 +253,16 @@ impl Stored {
         let mac = key.map(|key| mac::sign(&record, key)).unwrap_or_default();
         let trust = if mac.is_empty() { Trust::Unverified } else { Trust::Signed };
         Self { record: SkillRecord { mac, ..record }, trust, original: None }
+    }
+
+    /// The record with members that we do not know.
+    fn with(mut self, unknown: Map<String, Value>) -> Self {
+        if !unknown.is_empty() {
+            let mut original = self.to_map();
+            original.extend(unknown);
+            self.original = Some(original);
+        }
+        self
     }
 
     /// The members of the record in its file.
@@ -321,6 +356,59 @@ mod tests {
         let compact: Value = serde_json::from_str(&text).unwrap();
         let compact = compact.to_string().replace("{\"id\"", "{\"new\":[1],\"id\"");
         assert_eq!(trust(&compact, Some(&key())), Trust::Signed);
+    }
+
+    fn activation(recall: f64) -> ActivationRecord {
+        ActivationRecord {
+            surface: "retrieval".to_owned(),
+            digest: "sha256:d".to_owned(),
+            recall: Some(recall),
+            ..ActivationRecord::default()
+        }
+    }
+
+    fn run(id: &str) -> SkillRecord {
+        SkillRecord { runner: "command".to_owned(), ..record(id, "1") }
+    }
+
+    #[test]
+    fn a_measurement_keeps_the_run_and_what_others_wrote() {
+        let text = text_of(&[run("a")], Some(&key())).replace("\"id\"", "\"note\": 1, \"id\"");
+        let mut results = parse(&text, Some(&key())).unwrap();
+        assert_eq!(results.put_activation("a", activation(0.5), Some(&key())), Trust::Signed);
+        let results = parse(&results.to_text().unwrap(), Some(&key())).unwrap();
+        let stored = results.get("a").unwrap();
+        assert!(stored.is_believed() && stored.unknown().contains_key("note"));
+        let expected = SkillRecord { activation: Some(activation(0.5)), ..run("a") };
+        assert_eq!(SkillRecord { mac: String::new(), ..stored.record().clone() }, expected);
+    }
+
+    #[test]
+    fn a_measurement_alone_makes_a_record() {
+        for signs in [Some(key()), None] {
+            let mut results = Results::default();
+            results.put_activation("a", activation(0.5), signs.as_ref());
+            // What was measured before, believed or not, gives way.
+            let trust = results.put_activation("a", activation(0.6), signs.as_ref());
+            let stored = results.get("a").unwrap();
+            assert_eq!((stored.trust(), trust == Trust::Signed), (trust, signs.is_some()));
+            assert!(!stored.record().has_run());
+            assert_eq!(stored.record().activation, Some(activation(0.6)));
+            assert_eq!(stored.record().digest, "sha256:d");
+        }
+    }
+
+    #[test]
+    fn a_measurement_makes_no_forged_run_true_and_loses_none() {
+        let mine = text_of(&[run("a")], Some(&key()));
+        let forged = mine.replace("\"passing\": false", "\"passing\": true");
+        let mut results = parse(&forged, Some(&key())).unwrap();
+        assert_eq!(results.put_activation("a", activation(0.5), Some(&key())), Trust::Unverified);
+        let results = parse(&results.to_text().unwrap(), Some(&key())).unwrap();
+        let stored = results.get("a").unwrap();
+        assert!(!stored.is_believed() && stored.record().passing);
+        assert_eq!(stored.record().activation, Some(activation(0.5)));
+        assert_eq!(stored.record().mac, parse(&mine, None).unwrap().get("a").unwrap().record().mac);
     }
 
     #[test]

@@ -20,8 +20,13 @@ pub fn after_run(old: Option<&Stored>, fresh: SkillRecord) -> SkillRecord {
 
 /// The record of the skill `id` after a measurement of activation. Keeps the run of cases of a
 /// record that is believed.
-pub fn after_activation(old: Option<&Stored>, id: &str, measured: ActivationRecord) -> SkillRecord {
-    let kept = believed(old).cloned().unwrap_or_default();
+pub(super) fn after_activation(
+    old: Option<&Stored>,
+    id: &str,
+    measured: ActivationRecord,
+) -> SkillRecord {
+    let alone = || SkillRecord { digest: measured.digest.clone(), ..SkillRecord::default() };
+    let kept = believed(old).filter(|old| old.has_run()).cloned().unwrap_or_else(alone);
     SkillRecord { id: id.to_owned(), activation: Some(measured), mac: String::new(), ..kept }
 }
 
