@@ -3,8 +3,11 @@
 mod checks;
 pub mod dotnet;
 pub mod eval;
+pub mod experiment;
 pub mod glob;
 pub mod json_equal;
+pub mod measure;
+pub mod recheck;
 pub mod recorded;
 pub mod stats;
 pub mod text;

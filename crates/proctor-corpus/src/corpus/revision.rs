@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use camino::Utf8Path;
+use proctor_model::moment::civil;
 
 /// The commit that is checked out, or the directory's modification time when that cannot be told.
 ///
@@ -52,22 +53,6 @@ fn round_trip(time: SystemTime) -> String {
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
     let ticks = nanos / 100;
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ticks:07}Z")
-}
-
-/// Year, month and day of a count of days since 1970-01-01, by the algorithm `civil_from_days` of
-/// Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
-fn civil(days: i64) -> (i64, i64, i64) {
-    let shifted = days.saturating_add(719_468);
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

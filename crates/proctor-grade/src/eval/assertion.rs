@@ -34,15 +34,16 @@ pub struct Evidence<'a> {
     pub commands: &'a BTreeMap<usize, CommandEnd>,
 }
 
-/// What does not hold, one message an assertion. What cannot be decided does not hold.
+/// For each assertion why it does not hold; `None` for one that does. What cannot be decided does
+/// not hold.
 ///
 /// Messages quote the answer and files in part: whoever prints them redacts them first.
-pub fn failures(assertions: &[Assertion], evidence: &Evidence<'_>) -> Vec<String> {
-    let broken = assertions.iter().enumerate().filter_map(|(index, assertion)| {
+pub fn answers(assertions: &[Assertion], evidence: &Evidence<'_>) -> Vec<Option<String>> {
+    let answers = assertions.iter().enumerate().map(|(index, assertion)| {
         let reason = check(index, assertion, evidence).err()?;
         Some(format!("{}: {reason}", assertion.type_name()))
     });
-    broken.collect()
+    answers.collect()
 }
 
 fn check(index: usize, assertion: &Assertion, evidence: &Evidence<'_>) -> Result<(), String> {
@@ -174,7 +175,7 @@ mod tests {
 
     fn failure(assertion: Assertion, answer: Option<&str>, files: Option<&dyn Files>) -> String {
         let evidence = Evidence { answer, files, commands: &BTreeMap::new() };
-        failures(&[assertion], &evidence).pop().unwrap_or_default()
+        answers(&[assertion], &evidence).pop().flatten().unwrap_or_default()
     }
 
     fn contains(value: &str, path: Option<&str>) -> Assertion {
@@ -266,7 +267,11 @@ mod tests {
         let judge = |end: Option<CommandEnd>| {
             let commands: BTreeMap<_, _> = end.into_iter().map(|end| (1, end)).collect();
             let evidence = Evidence { answer: Some("ok"), files: None, commands: &commands };
-            failures(&[contains("ok", None), assertion.clone()], &evidence).join("\n")
+            answers(&[contains("ok", None), assertion.clone()], &evidence)
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("\n")
         };
         assert_eq!(judge(Some(CommandEnd::Exited(1))), "");
         for (end, message) in [

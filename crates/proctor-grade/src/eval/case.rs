@@ -105,7 +105,14 @@ pub(super) mod tests {
 
     pub(in super::super) fn arm(triggered: Option<bool>, graded: bool, passed: bool) -> ArmResult {
         let failures = if passed { Vec::new() } else { vec!["broken".to_owned()] };
-        let outcome = Outcome { graded, passed, failures, rubric_score: None, rubric_note: None };
+        let outcome = Outcome {
+            graded,
+            passed,
+            failures,
+            checked: Vec::new(),
+            rubric_score: None,
+            rubric_note: None,
+        };
         ArmResult::Graded { triggered, outcome }
     }
 

@@ -10,7 +10,7 @@ use super::tokens::count_tokens;
 const JUDGE_INPUT_TOKENS: u64 = 800;
 
 /// Tokens that a grader writes.
-const JUDGE_OUTPUT_TOKENS: u64 = 100;
+pub const JUDGE_OUTPUT_TOKENS: u64 = 100;
 
 /// Parts of the expected tokens of an agent that low and high assume.
 struct Range {

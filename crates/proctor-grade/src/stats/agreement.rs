@@ -88,7 +88,8 @@ impl Confusion {
     /// J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
     /// Measurement 20 (1960), 37-46. The interval is the normal one with the large-sample variance
     /// of J. L. Fleiss, J. Cohen and B. S. Everitt, "Large Sample Standard Errors of Kappa and
-    /// Weighted Kappa", Psychological Bulletin 72 (1969), 323-327, cut to -1 and 1.
+    /// Weighted Kappa", Psychological Bulletin 72 (1969), 323-327, cut to -1 and 1. That variance
+    /// can be nothing, as for full agreement; the interval then comes from Wilson's of the agreement.
     pub fn kappa(&self) -> Option<Kappa> {
         if self.compared() == 0 || self.chance_is_everything() {
             return None;
@@ -114,10 +115,14 @@ impl Confusion {
             }
         }
         let error = (sum.max(0.0) / runs).sqrt() / (1.0 - by_chance);
-        let interval = Interval {
-            low: (value - Z_95 * error).max(-1.0),
-            high: (value + Z_95 * error).min(1.0),
+        // Few or one-sided answers can have no variance at all, which is no certainty: then the
+        // interval is that of the agreement, beyond the same chance.
+        let beyond = |agreement: f64| (agreement - by_chance) / (1.0 - by_chance);
+        let (low, high) = match self.agreement() {
+            Some(agreement) if error < 1e-9 => (beyond(agreement.low), beyond(agreement.high)),
+            _ => (value - Z_95 * error, value + Z_95 * error),
         };
+        let interval = Interval { low: low.max(-1.0), high: high.min(1.0) };
         Some(Kappa { value, interval })
     }
 
@@ -181,8 +186,21 @@ mod tests {
             assert!((found.interval.low - low).abs() < 1e-9, "{counts:?}: {found:?}");
             assert!((found.interval.high - high).abs() < 1e-9, "{counts:?}: {found:?}");
         }
-        let full = table([50, 0, 0, 50]).kappa().expect("defined");
-        assert_eq!((full.value, full.interval.low, full.interval.high), (1.0, 1.0, 1.0));
+    }
+
+    /// By hand: Wilson's interval of the agreement, less chance (here one half), over one half.
+    #[test]
+    fn no_variance_is_no_certainty() {
+        for (counts, kappa, low, high) in [
+            ([50, 0, 0, 50], 1.0, 0.926_013_004, 1.0),
+            ([1, 0, 0, 1], 1.0, -0.315_239_545, 1.0),
+            ([1, 1, 0, 0], 0.0, -0.810_937_589, 0.810_937_589),
+        ] {
+            let found = table(counts).kappa().expect("defined");
+            assert!((found.value - kappa).abs() < 1e-9, "{counts:?}: {found:?}");
+            assert!((found.interval.low - low).abs() < 1e-8, "{counts:?}: {found:?}");
+            assert!((found.interval.high - high).abs() < 1e-8, "{counts:?}: {found:?}");
+        }
     }
 
     #[test]

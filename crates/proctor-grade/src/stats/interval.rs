@@ -1,5 +1,7 @@
 //! Intervals for a share.
 
+use super::special::beta_quantile;
+
 /// An interval from `low` to `high`, both included.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -23,15 +25,43 @@ pub fn wilson(successes: u64, trials: u64, z: f64) -> Option<Interval> {
         return None;
     }
     let successes = successes.min(trials);
-    let n = float(trials);
-    let share = float(successes) / n;
+    let mut interval = wilson_of(float(successes) / float(trials), float(trials), z);
+    // At the ends the formula gives 0 and 1, its rounding may not.
+    if successes == 0 {
+        interval.low = 0.0;
+    }
+    if successes == trials {
+        interval.high = 1.0;
+    }
+    Some(interval)
+}
+
+/// The same for a `share` of `n` trials, where `n` need not be whole.
+pub(super) fn wilson_of(share: f64, n: f64, z: f64) -> Interval {
     let z2 = z * z;
     let middle = share + z2 / (2.0 * n);
     let spread = z * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
     let scale = 1.0 + z2 / n;
-    // At the ends the formula gives 0 and 1, its rounding may not.
-    let low = if successes == 0 { 0.0 } else { (middle - spread) / scale };
-    let high = if successes == trials { 1.0 } else { (middle + spread) / scale };
+    let ends = [(middle - spread) / scale, (middle + spread) / scale];
+    let [low, high] = ends.map(|end| end.clamp(0.0, 1.0));
+    Interval { low, high }
+}
+
+/// The exact interval for a share of `successes` in `trials` that leaves at most half of `outside` on
+/// each side; `None` without trials. It holds the true share at least as often as it says, and is
+/// wider than [`wilson`] for that.
+///
+/// C. J. Clopper and E. S. Pearson, "The Use of Confidence or Fiducial Limits Illustrated in the Case
+/// of the Binomial", Biometrika 26 (1934), 404-413.
+pub fn clopper_pearson(successes: u64, trials: u64, outside: f64) -> Option<Interval> {
+    if trials == 0 {
+        return None;
+    }
+    let successes = successes.min(trials);
+    let (k, n) = (float(successes), float(trials));
+    let side = outside / 2.0;
+    let low = if successes == 0 { 0.0 } else { beta_quantile(k, n - k + 1.0, side) };
+    let high = if successes == trials { 1.0 } else { beta_quantile(k + 1.0, n - k, 1.0 - side) };
     Some(Interval { low, high })
 }
 
