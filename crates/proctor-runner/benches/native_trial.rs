@@ -111,6 +111,7 @@ fn native(root: &Utf8Path, width: usize) -> Cost {
         threshold: 1.0,
         timeout: Duration::from_mins(10),
         allow_exec: false,
+        grader: None,
         max_cost_usd: 0.0,
         rates: Rates::default(),
         machine: Machine {
@@ -120,12 +121,13 @@ fn native(root: &Utf8Path, width: usize) -> Cost {
             redactor: &Redactor::from_environment(env.clone()),
             cancel: &Cancel::new().unwrap(),
             proctor: program,
-            project: root,
+            project: &root.join("project"),
+            archive: None,
         },
     };
     let task = Task {
-        folder: root.join("skills/deploy"),
-        eval_folders: vec![root.join("skills/deploy/evals")],
+        folder: root.join("project/skills/deploy"),
+        eval_folders: vec![root.join("project/skills/deploy/evals")],
         cases: (0..CASES).map(case).collect(),
         skill_tokens: 0,
     };
@@ -166,11 +168,14 @@ fn write_project(root: &Utf8Path) {
         std::fs::write(path, text).unwrap();
     };
     let body = "Ask which cluster is meant before anything happens to it.\n".repeat(100);
-    write("skills/deploy/SKILL.md", &format!("---\nname: deploy\ndescription: d\n---\n{body}"));
+    write(
+        "project/skills/deploy/SKILL.md",
+        &format!("---\nname: deploy\ndescription: d\n---\n{body}"),
+    );
     for number in 0..5 {
-        write(&format!("skills/deploy/references/{number}.md"), &body);
+        write(&format!("project/skills/deploy/references/{number}.md"), &body);
     }
-    write("skills/deploy/evals/a.eval.yaml", "cases: []\n");
+    write("project/skills/deploy/evals/a.eval.yaml", "cases: []\n");
     let line = json!({"type": "result", "subtype": "success", "is_error": false, "num_turns": 1,
                       "terminal_reason": "completed", "result": "done"});
     write("bin/claude", &format!("#!/bin/sh\necho '{line}'\n"));

@@ -5,13 +5,38 @@ use std::collections::BTreeMap;
 use proctor_harness::{Adapter, ExitKind, SessionEnd, SessionRequest, Unavailable};
 use proctor_model::{Event, Outcome, OutcomeClass, Usage};
 use proctor_sandbox::{
-    Cancel, Capture, Ending, Launcher, Limits, ROOM_VARIABLE, Room, Spawn, SpawnError, Stream,
+    Cancel, Capture, Ending, Finished, Launcher, Limits, ROOM_VARIABLE, Room, Spawn, SpawnError,
+    Stream,
 };
+
+/// Where programs run: on this machine, or in a sandbox.
+pub trait Host {
+    /// Runs one program to its end, as [`Launcher::run`] does.
+    fn run(
+        &self,
+        spawn: &Spawn,
+        limits: &Limits,
+        cancel: &Cancel,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Finished, SpawnError>;
+}
+
+impl Host for Launcher {
+    fn run(
+        &self,
+        spawn: &Spawn,
+        limits: &Limits,
+        cancel: &Cancel,
+        sink: &mut dyn FnMut(Stream, &[u8]),
+    ) -> Result<Finished, SpawnError> {
+        Self::run(self, spawn, limits, cancel, sink)
+    }
+}
 
 /// What a session needs beside its request.
 pub struct Surroundings<'a> {
     /// Starts and kills process trees.
-    pub launcher: &'a Launcher,
+    pub launcher: &'a dyn Host,
     /// The environment of the agent program; the adapter's defaults are added where it is silent.
     pub env: &'a BTreeMap<String, String>,
     /// When the session must be over.
@@ -33,6 +58,19 @@ pub fn environment(base: &BTreeMap<String, String>, room: &Room) -> BTreeMap<Str
 pub trait Recorder {
     /// Takes the next bytes of a stream.
     fn record(&mut self, stream: Stream, bytes: &[u8]);
+}
+
+impl<R: Recorder + ?Sized> Recorder for &mut R {
+    fn record(&mut self, stream: Stream, bytes: &[u8]) {
+        (**self).record(stream, bytes);
+    }
+}
+
+impl<A: Recorder, B: Recorder> Recorder for (A, B) {
+    fn record(&mut self, stream: Stream, bytes: &[u8]) {
+        self.0.record(stream, bytes);
+        self.1.record(stream, bytes);
+    }
 }
 
 /// What is known after a session.

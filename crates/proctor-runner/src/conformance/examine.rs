@@ -17,6 +17,7 @@ use proctor_sandbox::{Cancel, Launcher, RoomError, Rooms};
 use super::plan::{Candidate, HarnessMode, Planned, Request, Selections, plan};
 use super::run::{Event, Settings, run};
 use super::transcript::transcript_folder;
+use crate::archive::Archive;
 
 /// The folder of fixtures in a corpus.
 const FIXTURES: &str = "Evaluations/conformance";
@@ -75,6 +76,8 @@ pub struct Machine<'a> {
     pub temporary: &'a Utf8Path,
     /// The `proctor` program itself: launcher and scripted agent.
     pub proctor: &'a Utf8Path,
+    /// Keeps the sessions.
+    pub archive: Option<&'a dyn Archive>,
 }
 
 /// What a run found.
@@ -190,6 +193,7 @@ pub fn examine(
         between_output: options.between_output,
         transcripts: transcripts.as_deref(),
         proctor: machine.proctor,
+        archive: machine.archive,
     };
     let fixtures = &prepared.discovery.fixtures;
     let mut tell = |event| observe(Progress::Event(event));

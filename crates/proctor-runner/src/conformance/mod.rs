@@ -6,6 +6,7 @@ mod draft;
 mod examine;
 mod load;
 pub mod plan;
+mod record;
 mod run;
 mod transcript;
 mod trial;

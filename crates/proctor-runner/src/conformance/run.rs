@@ -14,7 +14,9 @@ use proctor_sandbox::{Cancel, Launcher, Rooms};
 
 use super::draft::{Draft, Ended};
 use super::plan::{HarnessMode, Planned, Step};
+use super::record::session_key;
 use super::trial::Trial;
+use crate::archive::{Archive, SessionKey};
 use crate::pool::{self, Progress};
 
 /// Everything that the trials of a run share.
@@ -49,6 +51,8 @@ pub struct Settings<'a> {
     pub transcripts: Option<&'a Utf8Path>,
     /// The `proctor` program, for the scripted agent.
     pub proctor: &'a Utf8Path,
+    /// Keeps the sessions.
+    pub archive: Option<&'a dyn Archive>,
 }
 
 /// What happens in a run, told as it happens.
@@ -101,6 +105,7 @@ pub fn run(
     observe: &mut dyn FnMut(Event),
 ) -> Finished {
     let slices = Slices::new(settings);
+    announce(settings, fixtures, planned);
     let mut trials: Vec<Option<Ended>> = planned.iter().map(|_| None).collect();
     pool::run(
         planned.len(),
@@ -124,6 +129,22 @@ pub fn run(
         results.push(ended.result);
     }
     Finished { unfinished: planned.len() - results.len(), results, notes }
+}
+
+/// Tells the archive of the sessions that are to come.
+fn announce(settings: &Settings<'_>, fixtures: &[FixtureEntry], planned: &[Planned]) {
+    let Some(archive) = settings.archive else { return };
+    let session = |planned: &Planned| {
+        let fixture = fixtures[planned.candidate].parsed.fixture.as_ref()?;
+        let Step::Run { harness, .. } = &planned.step else { return None };
+        session_key(settings, fixture, harness)
+    };
+    let sessions: Vec<SessionKey> = planned.iter().filter_map(session).collect();
+    if !sessions.is_empty()
+        && let Err(error) = archive.plan(&sessions)
+    {
+        archive.lost(&error.to_string());
+    }
 }
 
 fn carry_out(

@@ -1,14 +1,12 @@
 //! Kept transcripts: a session's raw streams, redacted on their way to disk.
 
-use std::io::{self, PipeWriter, Write as _, pipe};
-use std::thread::JoinHandle;
+use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use fs_err::os::unix::fs::OpenOptionsExt as _;
-use proctor_redact::Redactor;
 use proctor_sandbox::Stream;
 
 use super::run::Settings;
+use crate::lane::Lane;
 use crate::session::Recorder;
 
 /// The transcript of one trial; keeps nothing unless the run keeps transcripts.
@@ -19,14 +17,6 @@ pub(super) struct Transcript {
     stderr: Option<Lane>,
 }
 
-struct Lane {
-    path: Utf8PathBuf,
-    pipe: PipeWriter,
-    writer: JoinHandle<io::Result<u64>>,
-    /// The first failure to hand bytes on; the writer's own error explains it.
-    broken: bool,
-}
-
 impl Transcript {
     /// Opens the files `<stem>.jsonl` and `<stem>.stderr.txt`; no other trial of the run has the
     /// stem.
@@ -35,9 +25,8 @@ impl Transcript {
             return Ok(Self { stdout: None, stderr: None });
         };
         let stem = file_name(stem);
-        let lane = |suffix: &str| {
-            Lane::open(folder.join(format!("{stem}.{suffix}")), settings.redactor.clone())
-        };
+        let lane =
+            |suffix: &str| Lane::open(folder.join(format!("{stem}.{suffix}")), settings.redactor);
         Ok(Self { stdout: Some(lane("jsonl")?), stderr: Some(lane("stderr.txt")?) })
     }
 
@@ -56,35 +45,9 @@ impl Recorder for Transcript {
             Stream::Out => &mut self.stdout,
             Stream::Err => &mut self.stderr,
         };
-        if let Some(lane) = lane.as_mut().filter(|lane| !lane.broken) {
-            lane.broken = lane.pipe.write_all(bytes).is_err();
+        if let Some(lane) = lane {
+            lane.push(bytes);
         }
-    }
-}
-
-impl Lane {
-    fn open(path: Utf8PathBuf, redactor: Redactor) -> io::Result<Self> {
-        let file = fs_err::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path.as_std_path())?;
-        let (reader, pipe) = pipe()?;
-        let writer = std::thread::spawn(move || redactor.copy(reader, file));
-        Ok(Self { path, pipe, writer, broken: false })
-    }
-
-    fn close(self) -> io::Result<Utf8PathBuf> {
-        drop(self.pipe);
-        let written =
-            self.writer.join().unwrap_or_else(|_| Err(io::Error::other("writer panicked")));
-        written.map_err(|error| {
-            io::Error::new(
-                error.kind(),
-                format!("the transcript {} was not kept: {error}", self.path),
-            )
-        })?;
-        Ok(self.path)
     }
 }
 

@@ -1,5 +1,6 @@
 //! One trial: workspace, installation, install checks, harness, result checks.
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf, absolute_utf8};
@@ -9,6 +10,7 @@ use proctor_grade::{CommandEnd, Verdict, Workspace};
 use proctor_harness::{Adapter, Credentials, SessionRequest};
 use proctor_model::conformance::fixture::{CheckKind, Fixture, Phase};
 use proctor_model::conformance::report::{InstalledInstruction, ResultPhase, Selection};
+use proctor_model::run::PhaseName;
 use proctor_model::{CheckStatus, Outcome, OutcomeClass};
 use proctor_sandbox::{Limits, Room, StageLimits, git_skeleton, stage_input};
 
@@ -16,10 +18,13 @@ use super::command::run_command;
 use super::draft::{Draft, Ended};
 use super::load::Loads;
 use super::plan::HarnessMode;
+use super::record::{conclusion, session_key};
 use super::run::{Settings, Slices, TrialPhase};
 use super::transcript::Transcript;
 use super::words::reportable;
+use crate::archive::Keeping;
 use crate::session::{self, NoSession, Surroundings};
+use crate::streams::Shared;
 
 /// The script of the built-in agent, beside `fixture.json`.
 const SCRIPT_NAME: &str = "agent.yaml";
@@ -58,20 +63,38 @@ impl Trial<'_> {
         let started = Instant::now();
         let mut draft = Draft::new(self.settings, self.fixture, self.harness);
         let deadline = started + draft.timeout();
-        match self.steps(&mut draft, deadline, tell) {
-            Ok(()) => Some(draft.end(CheckStatus::Passed, None)),
+        let mut keeping = self.keeping();
+        let ended = match self.steps(&mut draft, &mut keeping, deadline, tell) {
+            Ok(()) => draft.end(CheckStatus::Passed, None),
             Err(Stop::End(status, reason)) => {
                 let reason = self.settings.redactor.text(&reason).into_owned();
-                Some(draft.end(status, Some(reason)))
+                draft.end(status, Some(reason))
             }
-            Err(Stop::Cancelled) => None,
-        }
+            Err(Stop::Cancelled) => return None,
+        };
+        keeping.finish(conclusion(&ended));
+        Some(ended)
     }
 
-    fn steps(&self, draft: &mut Draft, deadline: Instant, tell: &dyn Fn(TrialPhase)) -> Step {
+    fn keeping(&self) -> Keeping<'_> {
+        let settings = self.settings;
+        let session = session_key(settings, self.fixture, self.harness);
+        session.map_or_else(Keeping::nothing, |session| {
+            Keeping::begin(settings.archive, &session, settings.redactor)
+        })
+    }
+
+    fn steps(
+        &self,
+        draft: &mut Draft,
+        keeping: &mut Keeping<'_>,
+        deadline: Instant,
+        tell: &dyn Fn(TrialPhase),
+    ) -> Step {
         tell(TrialPhase::Install);
+        keeping.phase(PhaseName::Stage);
         let room = self.settings.rooms.create("trial").map_err(error)?;
-        self.steps_in(&room, draft, deadline, tell).map_err(|stop| match stop {
+        self.steps_in(&room, draft, keeping, deadline, tell).map_err(|stop| match stop {
             Stop::End(status, reason) => {
                 Stop::End(status, reportable(self.settings, &room, &reason))
             }
@@ -83,11 +106,13 @@ impl Trial<'_> {
         &self,
         room: &Room,
         draft: &mut Draft,
+        keeping: &mut Keeping<'_>,
         deadline: Instant,
         tell: &dyn Fn(TrialPhase),
     ) -> Step {
         let adapter = proctor_harness::find(self.harness);
         let slice = self.install(draft, room, adapter)?;
+        keeping.phase(PhaseName::Checks);
         self.checks(draft, room, Phase::Install, deadline)?;
         verdict(draft, Phase::Install)?;
         if self.settings.harness_mode == HarnessMode::InstallOnly {
@@ -103,10 +128,16 @@ impl Trial<'_> {
         git_skeleton(room.workspace().as_std_path()).map_err(error)?;
         let mut loads =
             Loads::new(room.workspace(), &slice, &self.fixture.expected_instruction_paths);
-        let session = self.session(draft, room, adapter, deadline, &mut loads);
+        keeping.phase(PhaseName::Snapshot);
+        keeping.before(room.workspace());
+        keeping.phase(PhaseName::Agent);
+        let session = self.session(draft, room, adapter, deadline, (&mut loads, keeping));
         draft.result_mut().observed_load = loads.into_rows();
+        keeping.phase(PhaseName::Snapshot);
+        keeping.after(room.workspace());
         session?;
         tell(TrialPhase::Checks);
+        keeping.phase(PhaseName::Tests);
         draft.result_mut().result_phase = ResultPhase::Completed;
         self.checks(draft, room, Phase::Result, deadline)?;
         verdict(draft, Phase::Result)
@@ -189,7 +220,7 @@ impl Trial<'_> {
         room: &Room,
         adapter: &dyn Adapter,
         deadline: Instant,
-        loads: &mut Loads,
+        (loads, keeping): (&mut Loads, &mut Keeping<'_>),
     ) -> Step {
         let settings = self.settings;
         // The agent runs in the workspace, so a path relative to the project would mislead it.
@@ -213,10 +244,13 @@ impl Trial<'_> {
         };
         let stem = format!("{}-{}.{}", self.index, self.fixture.name, self.harness);
         let mut transcript = Transcript::create(settings, &stem).map_err(error)?;
-        let evidence =
-            session::run(adapter, &request, &surroundings, &mut transcript, &mut |event| {
-                loads.observe(&event);
-            });
+        let keeping = RefCell::new(keeping);
+        let mut recorder = (&mut transcript, Shared(&keeping));
+        let mut observe = |event| {
+            loads.observe(&event);
+            keeping.borrow_mut().observe(&event);
+        };
+        let evidence = session::run(adapter, &request, &surroundings, &mut recorder, &mut observe);
         let kept = transcript.finish();
         let evidence = evidence.map_err(|why| match why {
             NoSession::Unavailable(_) | NoSession::ProgramMissing(_) => {

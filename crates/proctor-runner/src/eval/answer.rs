@@ -194,7 +194,7 @@ fn amount(field: &str, value: Option<f64>) -> Result<(), AnswerError> {
 }
 
 /// A name of the runner's, short and on one line.
-fn shown(name: &str) -> String {
+pub(super) fn shown(name: &str) -> String {
     name.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -6,17 +6,20 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
 use proctor_grade::eval::{
-    Budget, Handed, Rates, Spend, case_report, case_usage, round4, score, spend, warnings,
+    ArmResult, Budget, Charge, Handed, Rates, RubricBy, Spend, case_report, case_usage, majority,
+    round4, score, spend, warnings,
 };
 use proctor_model::eval::protocol::{Arm, CaseResult};
 use proctor_model::eval::{CaseReport, ExpandedCase, Score, SkillReport, SkillStatus};
 use proctor_redact::Redactor;
 
+use super::grader::{Grader, Grading};
 use super::judge::judge_arm;
-use super::runner::{Answer, Call, CallError, Machine, Runner, Told};
+use super::kept::amended;
+use super::runner::{Answer, Call, CallError, JudgedRun, Machine, Runner, Told};
 
 /// The longest that a call may take: a year, far below what the clock can add.
-const LONGEST: Duration = Duration::from_hours(365 * 24);
+pub(super) const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// What holds for a whole run.
 pub struct Settings<'a> {
@@ -34,6 +37,8 @@ pub struct Settings<'a> {
     pub timeout: Duration,
     /// Whether the commands of cases may be run.
     pub allow_exec: bool,
+    /// Grades rubrics in place of the runner.
+    pub grader: Option<Grader<'a>>,
     /// US dollars for all skills together; 0 means no limit.
     pub max_cost_usd: f64,
     /// What tokens cost.
@@ -81,6 +86,11 @@ pub enum Event<'a> {
         /// What.
         told: Told,
     },
+    /// The built-in grader looks at what the runner answered.
+    Grading {
+        /// The skill.
+        skill: &'a str,
+    },
 }
 
 /// What a skill came to.
@@ -100,6 +110,8 @@ pub struct Ran {
     pub skills: Vec<SkillRun>,
     /// US dollars that were charged.
     pub cost_usd: f64,
+    /// US dollars of these that the grader spent.
+    pub grader_cost_usd: f64,
     /// Why the rest was not run.
     pub stopped: Option<Stopped>,
 }
@@ -116,7 +128,7 @@ pub enum Stopped {
 }
 
 impl Stopped {
-    fn reason(&self) -> &'static str {
+    pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Interrupted => "not run: the run was interrupted",
             Self::CannotRun(_) => "not run: the runner cannot run",
@@ -134,6 +146,7 @@ pub fn run(
     each: &mut dyn FnMut(&SkillRun) -> ControlFlow<()>,
 ) -> Ran {
     let mut budget = Budget::new(settings.max_cost_usd);
+    let mut grader_cost_usd = 0.0;
     let mut stopped = None;
     let mut skills = Vec::with_capacity(jobs.len());
     for Job { mut report, task } in jobs {
@@ -146,8 +159,10 @@ pub fn run(
                 (Some(why), _) => fail(&mut report, why.reason().to_owned()),
                 (None, Handed::Nothing) => report.status = SkillStatus::SkippedOverBudget,
                 (None, handed) => {
-                    let mut skill = Skill { settings, task: &task, report: &mut report };
+                    let mut skill =
+                        Skill { settings, task: &task, report: &mut report, grader_cost_usd: 0.0 };
                     let ran = skill.run(handed, &mut budget, observe);
+                    grader_cost_usd += skill.grader_cost_usd;
                     ran.map_or_else(|why| stopped = Some(why), |score| kept = score);
                 }
             }
@@ -160,7 +175,12 @@ pub fn run(
             stopped.get_or_insert(Stopped::Asked);
         }
     }
-    Ran { skills, cost_usd: round4(budget.spent()), stopped }
+    Ran {
+        skills,
+        cost_usd: round4(budget.spent()),
+        grader_cost_usd: round4(grader_cost_usd),
+        stopped,
+    }
 }
 
 fn fail(report: &mut SkillReport, error: String) {
@@ -173,6 +193,8 @@ struct Skill<'a> {
     settings: &'a Settings<'a>,
     task: &'a Task,
     report: &'a mut SkillReport,
+    /// What its grades cost, in US dollars.
+    grader_cost_usd: f64,
 }
 
 impl Skill<'_> {
@@ -204,50 +226,75 @@ impl Skill<'_> {
             timeout: settings.timeout,
             deadline: Instant::now() + settings.timeout.min(LONGEST),
             allow_exec: settings.allow_exec,
+            rubrics: if settings.grader.is_some() { RubricBy::Builtin } else { RubricBy::Runner },
             machine: settings.machine,
         };
         let mut tell = |told| observe(Event::Told { skill: &id, told });
-        let answered = settings.runner.run(&call, &mut tell);
-        let judged = answered.map(|answer| {
-            let cases = report_cases(&call, &answer);
-            (answer, cases)
+        let answer = match settings.runner.run(&call, &mut tell) {
+            Ok(answer) => answer,
+            Err(error) => return self.fail_call(error, budget).map(|()| None),
+        };
+        let spent = spend(&answer.response, settings.rates);
+        let charge = budget.charge(&spent);
+        let mut grading = settings.grader.map(|grader| {
+            observe(Event::Grading { skill: &id });
+            Grading::new(grader, *budget, settings.machine.redactor, settings.machine.cancel)
         });
+        let cases = report_cases(&call, &answer, &mut grading);
+        self.report.harness_version = answer.harness_version;
         // An interrupt ends the commands of cases, which then look as if they had failed.
-        let interrupted = settings.machine.cancel.is_cancelled();
-        match judged {
-            Ok((answer, cases)) if !interrupted => Ok(self.finish(answer, cases, budget)),
-            Ok(_) | Err(CallError::Interrupted) => {
+        let mut interrupted = settings.machine.cancel.is_cancelled();
+        let mut missing = 0;
+        if let Some(grading) = grading {
+            budget.charge_grader(grading.spent_usd());
+            self.grader_cost_usd += grading.spent_usd();
+            self.report.warnings.extend(grading.warnings);
+            missing = grading.missing;
+            match grading.stopped {
+                Some(Stopped::CannotRun(why)) => {
+                    return self.fail_call(CallError::CannotRun(why), budget).map(|()| None);
+                }
+                stopped => interrupted |= stopped.is_some(),
+            }
+        }
+        if interrupted {
+            return self.fail_call(CallError::Interrupted, budget).map(|()| None);
+        }
+        Ok(self.finish(answer.warnings, cases, spent, charge).filter(|_| missing == 0))
+    }
+
+    /// Reports that there is no answer; the error says why nothing more can be run.
+    fn fail_call(&mut self, error: CallError, budget: &mut Budget) -> Result<(), Stopped> {
+        fail(self.report, error.to_string());
+        match error {
+            CallError::CannotRun(why) => {
+                Err(Stopped::CannotRun(self.settings.machine.redactor.text(&why).into_owned()))
+            }
+            CallError::Interrupted => {
                 budget.charge_failed_call();
-                fail(self.report, CallError::Interrupted.to_string());
                 Err(Stopped::Interrupted)
             }
-            Err(CallError::CannotRun(why)) => {
-                fail(self.report, why.clone());
-                Err(Stopped::CannotRun(settings.machine.redactor.text(&why).into_owned()))
-            }
-            Err(error) => {
+            _ => {
                 budget.charge_failed_call();
-                fail(self.report, error.to_string());
-                Ok(None)
+                Ok(())
             }
         }
     }
 
     fn finish(
         &mut self,
-        answer: Answer,
+        told: Vec<String>,
         cases: Vec<CaseReport>,
-        budget: &mut Budget,
+        spent: Spend,
+        charge: Charge,
     ) -> Option<Score> {
         let report = &mut *self.report;
-        let spent = spend(&answer.response, self.settings.rates);
-        let charge = budget.charge(&spent);
         let kept = score(&cases, &spent, self.task.skill_tokens);
         let charged = Spend { cost_usd: charge.usd, ..spent };
         report.status = SkillStatus::Ran;
         report.passing = kept.passes(self.settings.threshold);
         report.score = Some(score(&cases, &charged, self.task.skill_tokens));
-        report.warnings.extend(answer.warnings);
+        report.warnings.extend(told);
         report.warnings.extend(warnings(&cases, self.settings.ablation));
         report.warnings.extend(charge.warning);
         report.cases = cases;
@@ -256,16 +303,39 @@ impl Skill<'_> {
 }
 
 /// The report of each case, in the order of the cases. Of repeated results the last counts.
-fn report_cases(call: &Call<'_>, answer: &Answer) -> Vec<CaseReport> {
+fn report_cases(
+    call: &Call<'_>,
+    answer: &Answer,
+    grading: &mut Option<Grading<'_>>,
+) -> Vec<CaseReport> {
     let mut results: BTreeMap<(&str, &str), &CaseResult> = BTreeMap::new();
     for result in &answer.response.results {
         results.insert((&result.case, &result.arm), result);
     }
-    let arm_result = |case: &ExpandedCase, arm: Arm| {
-        if let Some(judged) = answer.judged.get(&(case.id.clone(), arm)) {
+    let mut settle = |case: &ExpandedCase, arm, judged: ArmResult, said: Option<&str>| match grading
+    {
+        Some(grading) => grading.settle(case, arm, judged, said),
+        None => judged,
+    };
+    let mut arm_result = |case: &ExpandedCase, arm: Arm| {
+        let key = (case.id.clone(), arm);
+        if let Some(judged) = answer.judged.get(&key) {
             return judged.clone();
         }
-        judge_arm(call, case, arm, results.get(&(case.id.as_str(), arm.as_str())).copied())
+        if let Some(runs) = answer.to_grade.get(&key) {
+            let runs = runs
+                .iter()
+                .map(|run| {
+                    let judged = settle(case, arm, run.judged.clone(), run.answer.as_deref());
+                    amend(call, case, run, &judged);
+                    judged
+                })
+                .collect::<Vec<_>>();
+            return majority(case, arm, &runs);
+        }
+        let result = results.get(&(case.id.as_str(), arm.as_str())).copied();
+        let judged = judge_arm(call, case, arm, result);
+        settle(case, arm, judged, result.and_then(|result| result.output.as_deref()))
     };
     let reports = call.cases.iter().map(|case| {
         let with = arm_result(case, Arm::With);
@@ -279,6 +349,20 @@ fn report_cases(call: &Call<'_>, answer: &Answer) -> Vec<CaseReport> {
         report
     });
     reports.collect()
+}
+
+/// Keeps what the rubric of a session came to.
+fn amend(call: &Call<'_>, case: &ExpandedCase, run: &JudgedRun, judged: &ArmResult) {
+    if let (Some(archive), Some(kept)) = (call.machine.archive, &run.kept) {
+        let mut record = amended(&kept.record, case, judged);
+        for check in &mut record.graded {
+            let texts = check.reason.iter_mut().chain(&mut check.excerpt);
+            texts.for_each(|text| *text = call.machine.redactor.text(text).into_owned());
+        }
+        if let Err(error) = archive.finish(&kept.trial, &record) {
+            archive.lost(&format!("{}: {error}", kept.trial.id));
+        }
+    }
 }
 
 /// Takes secrets out of everything that the runner and the agents have had a hand in.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 use proctor_grade::CommandEnd;
-use proctor_grade::eval::{ArmResult, Evidence, Files, RubricGrade, WorkDir, judge};
+use proctor_grade::eval::{ArmResult, Evidence, Files, WorkDir, judge};
 use proctor_model::eval::protocol::{Arm, CaseResult};
 use proctor_model::eval::{Assertion, ExpandedCase};
 use proctor_sandbox::{Ending, Limits, Spawn, SpawnError};
@@ -16,7 +16,7 @@ use super::runner::Call;
 /// How long a command of a case may take.
 const COMMAND_TIME: Duration = Duration::from_mins(1);
 
-/// Judges one case in one arm. The commands of the case are run when that is allowed and they
+/// Judges one case in one arm, but for a rubric that the built-in grader grades. The commands of the case are run when that is allowed and they
 /// matter: a verdict of the runner goes before them.
 pub(super) fn judge_arm(
     call: &Call<'_>,
@@ -42,7 +42,7 @@ pub(super) fn judge_arm(
         files: files.as_ref().map(|files| files as &dyn Files),
         commands: &commands,
     };
-    judge(case, arm, result, &evidence, &RubricGrade::Runner)
+    judge(case, arm, result, &evidence, call.rubrics)
 }
 
 fn run_commands(

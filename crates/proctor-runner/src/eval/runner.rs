@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use proctor_grade::eval::{ArmResult, Rates};
+use proctor_grade::eval::{ArmResult, Rates, RubricBy};
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{
     Arm, CaseResult, Mode, PROTOCOL_VERSION, Request, RequestCase, Response, SkillRef,
@@ -13,6 +13,8 @@ use proctor_redact::Redactor;
 use proctor_sandbox::{Cancel, Launcher, Rooms};
 
 use super::answer::AnswerError;
+use super::kept::Kept;
+use crate::archive::Archive;
 
 /// Runs the cases of one skill after the other.
 pub trait Runner: Sync {
@@ -48,6 +50,8 @@ pub struct Machine<'a> {
     pub proctor: &'a Utf8Path,
     /// The project root.
     pub project: &'a Utf8Path,
+    /// Keeps the sessions that Proctor itself runs.
+    pub archive: Option<&'a dyn Archive>,
 }
 
 /// One skill to be run.
@@ -79,6 +83,8 @@ pub struct Call<'a> {
     pub deadline: Instant,
     /// Whether the commands of cases may be run.
     pub allow_exec: bool,
+    /// Who grades rubrics. The built-in grader does so after the call, from the answers.
+    pub rubrics: RubricBy,
     /// The machine.
     pub machine: Machine<'a>,
 }
@@ -136,10 +142,26 @@ pub struct Answer {
     /// Arms that the runner judged itself, while the workspace was there. The others are judged from
     /// the response.
     pub judged: BTreeMap<(String, Arm), ArmResult>,
+    /// Arms of which the built-in grader has yet to grade the answers, run by run. They are not in
+    /// `judged`.
+    pub to_grade: BTreeMap<(String, Arm), Vec<JudgedRun>>,
+    /// The version of the harness, where the runner knows.
+    pub harness_version: Option<String>,
     /// With the skill: the skills that loaded for each case, in order, where the runner knows.
     pub fired: BTreeMap<String, Vec<String>>,
     /// What a reader should know beside the results.
     pub warnings: Vec<String>,
+}
+
+/// One run of a case in one arm, judged but for its rubric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedRun {
+    /// What it came to.
+    pub judged: ArmResult,
+    /// What the agent answered; `None` when it said nothing.
+    pub answer: Option<String>,
+    /// The session as it is kept, if it is.
+    pub kept: Option<Box<Kept>>,
 }
 
 /// What a runner says while it works. Texts are redacted.

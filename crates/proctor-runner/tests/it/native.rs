@@ -56,6 +56,11 @@ fn one(expect_trigger: bool, steps: &str) -> CaseReport {
     scene.case(RUNNER)
 }
 
+/// The step that runs a shell command.
+fn sh(command: &str) -> String {
+    format!("  - run: [sh, -c, {}]\n", json!(command))
+}
+
 #[test]
 fn the_skill_makes_the_difference() {
     let mut scene = deploy();
@@ -112,6 +117,23 @@ fn each_arm_has_a_workspace_with_what_belongs_to_it_alone() {
 }
 
 #[test]
+fn no_variable_tells_where_the_project_lies() {
+    let mut scene = claude(DEPLOY, &[done()]);
+    scene.ablation = true;
+    let project = scene.project.to_string();
+    let path = &scene.home.environment()["PATH"];
+    let path = format!("{project}/bin:{path}:{project}/node_modules/.bin");
+    scene.home.set("PATH", &path);
+    scene.home.set("ANTHROPIC_CUSTOM_HEADERS_FILE", &format!("{project}/headers"));
+    let report = scene.report(RUNNER);
+    let env = scene.left("env");
+    let path = env.lines().find_map(|line| line.strip_prefix("PATH=")).unwrap();
+    assert!(!path.contains(&project), "{path}");
+    let warning = "ANTHROPIC_CUSTOM_HEADERS_FILE told where the project lies".to_owned();
+    assert_eq!(report.warnings, [warning]);
+}
+
+#[test]
 fn every_sign_of_a_load_counts_wherever_it_stands() {
     let body = "name: deploy";
     for steps in [
@@ -143,6 +165,43 @@ fn what_is_no_load_does_not_count() {
     ] {
         let case = one(false, steps);
         assert_eq!((case.status, case.triggered), (CaseStatus::Passed, Some(false)), "{steps}");
+    }
+}
+
+#[test]
+fn a_skill_that_is_read_without_its_path_being_named_fires() {
+    for command in [
+        "cat $(find . -name SKILL.md)",
+        "cat .agents/skills/*/S*",
+        "head -50 $(ls -d .agents/*/*)/*",
+        "grep -r '' .agents",
+        "cd .agents; cd skills; cd *; base64 S*",
+        "ln -s .agents/skills/deploy a; cat -n a/S*",
+    ] {
+        let mut scene = Scene::with_cases(ONE);
+        scene.script("one.agent.yaml", &sh(command));
+        let report = scene.report(RUNNER);
+        let case = &report.cases[0];
+        assert_eq!((case.triggered, case.fired.join(" ")), (Some(true), "deploy".to_owned()));
+        assert_eq!(
+            report.warnings,
+            ["one: no call named the skill; it counts as loaded since its text was returned"],
+            "{command}"
+        );
+    }
+}
+
+#[test]
+fn a_command_that_names_the_file_and_does_not_show_it_is_no_load() {
+    for command in [
+        "ls -l .agents/skills/deploy/SKILL.md",
+        "wc -l .agents/skills/*/SKILL.md",
+        "head -3 .agents/skills/deploy/SKILL.md",
+        "cp .agents/skills/deploy/SKILL.md copy",
+        "grep -c deploy .agents/skills/deploy/SKILL.md",
+    ] {
+        let case = one(false, &sh(command));
+        assert_eq!((case.status, case.triggered), (CaseStatus::Passed, Some(false)), "{command}");
     }
 }
 
@@ -191,8 +250,103 @@ fn a_control_that_saw_the_skill_is_an_error_and_no_figure() {
         assert_eq!(case.without_passed, None, "{steps}\n{case:#?}");
         let reason = case.reason.as_deref().unwrap_or_default();
         assert!(reason.contains("contaminated"), "{steps}: {reason}");
-        assert_eq!(report.score.unwrap().ablation_delta, None);
+        assert_eq!(case.status, CaseStatus::Error, "{steps}");
+        let score = report.score.unwrap();
+        assert_eq!((score.ablation_delta, score.is_cacheable()), (None, false), "{steps}");
     }
+}
+
+/// What a control that runs this command comes to: why it is contaminated, and what the report warns
+/// of. `PROJECT` stands for the project, and `TCEJORP` for its path backwards.
+fn control(command: &str) -> (Option<String>, Vec<String>) {
+    let mut scene = deploy();
+    let backwards: String = scene.project.as_str().chars().rev().collect();
+    let command = command.replace("PROJECT", scene.project.as_str()).replace("TCEJORP", &backwards);
+    scene.script("agent.without.yaml", &sh(&command));
+    let report = scene.report(RUNNER);
+    let case = &report.cases[0];
+    // Contamination leaves no number of the case, in neither arm.
+    let (status, triggered) = match &case.reason {
+        None => (CaseStatus::Passed, Some(true)),
+        Some(_) => (CaseStatus::Error, None),
+    };
+    assert_eq!((case.status, case.triggered), (status, triggered), "{command}: {case:#?}");
+    assert_eq!(case.reason.is_none(), case.without_passed == Some(false), "{command}: {case:#?}");
+    (case.reason.clone(), report.warnings)
+}
+
+#[test]
+fn a_control_that_reads_a_copy_in_any_encoding_is_contaminated() {
+    for command in [
+        "cd PROJECT/sk*; base64 de*/SK*",
+        "base64 PROJECT/sk*/d*/S*",
+        "cat PROJECT/s*/*/*.md | tr a-z n-za-m",
+        "cat $(echo TCEJORP | rev)/s*/d*/S* | gzip | base64",
+        // The path is put together, and the text cannot be recognised: the kernel knows.
+        "p=$(echo TCEJORP | rev); cd $p; cd s*; cd d*; gzip -c S* | base64",
+        "p=$(echo TCEJORP | rev); find $p -name 'S*' -exec tr a-z b-za {} +",
+        "p=$(echo TCEJORP | rev); cat $p/s*/d*/e*/some* | gzip | base64",
+        "python3 -c 'p = \"TCEJORP\"[::-1]; print(len(open(p + \"/ski\" + \"lls/deploy/SKI\" + \"LL.md\").read()))'",
+    ] {
+        let (reason, _) = control(command);
+        let reason = reason.unwrap_or_else(|| panic!("{command}: not seen"));
+        assert!(reason.contains("contaminated, the run without the skill saw it"), "{reason}");
+    }
+}
+
+#[test]
+fn what_the_kernel_saw_is_told_with_the_file() {
+    let (reason, _) = control("cd $(echo TCEJORP | rev); cd s*; cd d*; wc -c S*");
+    let reason = reason.unwrap();
+    assert!(reason.contains("/skills/deploy/SKILL.md` was opened meanwhile: by the"), "{reason}");
+}
+
+#[test]
+fn an_honest_control_is_not_contaminated() {
+    for command in [
+        "ls / ~ .. /tmp",
+        "env; pwd; id; uname -a",
+        "git status; git log; git config --list",
+        "find . -type f; ls -laR .",
+        "cat .agents/skills/*/SKILL.md .claude/skills/*/SKILL.md; true",
+        "cat conf/a.yaml /etc/hostname; true",
+        "cd ..; ls; cd /; ls",
+        "echo Ask which cluster",
+    ] {
+        assert_eq!(control(command), (None, Vec::new()), "{command}");
+    }
+}
+
+#[test]
+fn a_control_that_looks_around_above_its_workspace_is_told_of() {
+    let mut scene = deploy();
+    let above = scene.project.parent().unwrap().to_owned();
+    scene.script("agent.without.yaml", &sh(&format!("find {above} -maxdepth 1 -name nothing")));
+    let report = scene.report(RUNNER);
+    assert_eq!(report.cases[0].reason, None);
+    assert!(report.warnings[0].contains("looked around above the workspace"), "{report:#?}");
+}
+
+#[test]
+fn rooms_in_the_project_make_no_control() {
+    let mut scene = deploy();
+    scene.rooms = scene.project.join("tmp");
+    match scene.run(RUNNER).stopped {
+        Some(Stopped::CannotRun(why)) => assert!(why.contains("would lie in the project"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    scene.ablation = false;
+    assert_eq!(scene.case(RUNNER).status, CaseStatus::Passed);
+}
+
+#[test]
+fn a_control_that_calls_no_tool_is_clean_whoever_opens_the_skill() {
+    let mut scene = deploy();
+    scene.script("agent.without.yaml", "  - spawn: {run: [cat, PROJECT/skills/deploy/SKILL.md]}\n");
+    let script = scene.left("skills/deploy/evals/agent.without.yaml");
+    let script = script.replace("PROJECT", scene.project.as_str());
+    scene.write("skills/deploy/evals/agent.without.yaml", script);
+    assert_eq!(scene.case(RUNNER).reason, None);
 }
 
 #[test]
@@ -231,6 +385,19 @@ fn a_run_with_the_skill_that_read_the_cases_is_an_error() {
     let case = scene.case(RUNNER);
     assert_eq!(case.status, CaseStatus::Error);
     assert!(case.reason.unwrap().contains("the run saw the answers"));
+}
+
+#[test]
+fn a_run_with_the_skill_that_opened_the_cases_is_an_error_in_any_encoding() {
+    let mut scene = deploy();
+    let backwards: String = scene.project.as_str().chars().rev().collect();
+    let command = format!("cat $(echo {backwards} | rev)/s*/d*/e*/some* | gzip | base64");
+    scene.script("deploy.agent.yaml", &sh(&command));
+    let case = scene.case(RUNNER);
+    assert_eq!(case.status, CaseStatus::Error);
+    let reason = case.reason.unwrap();
+    assert!(reason.contains("the run saw the answers"), "{reason}");
+    assert!(reason.contains("some.eval.yaml` was opened meanwhile"), "{reason}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use proctor_model::eval::{CaseStatus, SkillReport, SkillStatus};
 use proctor_runner::eval::{Ran, Stopped};
 use serde_json::{Value, json};
 
+use crate::judge::Judge;
 use crate::scene::{SECRET, Scene};
 
 const RUNNER: &str = "claude-plugin-eval";
@@ -401,4 +402,59 @@ fn a_timeout_is_an_error_even_when_a_result_is_there() {
     scene.timeout = Duration::from_secs(1);
     let error = scene.report(RUNNER).error.unwrap();
     assert!(error.starts_with("the runner was ended after 1 s"), "{error}");
+}
+
+/// A run whose trace is where the script of [`traced`] puts it.
+fn traced_run(verdicts: &[(&str, bool)], trace: &str) -> Value {
+    let mut run = run_of(verdicts);
+    run["tracePath"] = format!("TMP/{trace}").into();
+    run
+}
+
+/// A scene whose `claude` leaves traces in the folder for temporary files; the judge gives `scores`.
+fn traced(with: &[Value], scores: &[f64]) -> Scene {
+    let cases = json!([{"name": "one", "arms": {"with": with}}]);
+    let script = "sed \"s|TMP|$TMPDIR|g\" $project/result.json >$plugin/aggregate.json
+        cp -r $plugin $project/seen
+        for name in a b; do
+            echo '{\"type\":\"system\"}' >$TMPDIR/$name
+            echo \"{\\\"type\\\":\\\"result\\\",\\\"result\\\":\\\"answer $name\\\"}\" >>$TMPDIR/$name
+        done";
+    let one = "
+  - id: one
+    prompt: x
+    expect_trigger: true
+    assertions: [{type: contains, value: eu}]
+    rubric: Names the cluster.
+    rubric_min_score: 0.9
+";
+    let mut scene = scene(one, script, &result(&cases));
+    scene.judge = Some(Judge::scores(scores));
+    scene
+}
+
+#[test]
+fn the_built_in_grader_grades_in_the_place_of_claudes() {
+    let good = [("trigger", true), ("assert-01", true)];
+    let bad = [("trigger", true), ("assert-01", false)];
+    let mut one = traced(&[traced_run(&good, "a"), traced_run(&good, "b")], &[0.95, 0.9]);
+    let report = one.report(RUNNER);
+    let case = &report.cases[0];
+    assert_eq!((case.status, case.rubric_score), (CaseStatus::Passed, Some(0.925)), "{report:#?}");
+    assert_eq!(report.warnings, [""; 0]);
+    assert!(one.left("argv").contains("--keep-temp"));
+    assert!(!one.project.join("seen/evals/one/graders/rubric.md").exists());
+    let asked = one.judge.as_ref().unwrap().asked.lock().unwrap().clone();
+    assert!(asked[0].contains("answer a") && asked[1].contains("answer b"), "{asked:?}");
+    assert!(one.is_tidy());
+    // Assertions count beside it.
+    let mut failed = traced(&[traced_run(&bad, "a")], &[1.0]);
+    let case = failed.case(RUNNER);
+    assert_eq!((case.status, case.rubric_score), (CaseStatus::Failed, Some(1.0)));
+    assert_eq!(case.failures, ["contains: assert-01 looked at it"]);
+    // An answer that is lost is no answer, and no miss.
+    let mut lost = traced(&[traced_run(&good, "c")], &[]);
+    let case = lost.case(RUNNER);
+    assert_eq!(case.status, CaseStatus::Error);
+    assert!(case.reason.as_deref().unwrap().contains("its trace cannot be read"), "{case:?}");
 }

@@ -10,6 +10,7 @@ use proctor_runner::eval::Stopped;
 use proctor_testkit::{FakeModel, Fault, SealedHome, Turn};
 use serde_json::json;
 
+use crate::judge::Judge;
 use crate::scene::Scene;
 
 /// What stands in the request when the skill is offered.
@@ -89,6 +90,43 @@ fn native_without_a_trigger() {
         assert_eq!(case.status, CaseStatus::Failed, "{harness}: {case:#?}");
         assert_eq!((case.triggered, case.outcome_passed), (Some(false), Some(true)), "{harness}");
         assert_eq!(case.failures, ["did not fire"], "{harness}");
+    }
+}
+
+/// The answer that runs a shell command.
+fn runs(harness: &str, command: &str) -> Turn {
+    match harness {
+        "claude" => Turn::tool("Bash", json!({"command": command, "description": "look"})),
+        _ => Turn::tool("exec_command", json!({"cmd": command})),
+    }
+}
+
+#[test]
+fn native_sees_what_no_path_names() {
+    for harness in HARNESSES {
+        let load = "cat $(find . -name 'SKILL.m?' | head -1)";
+        let Some((mut scene, model)) = scene(harness, CASE, Vec::new()) else { continue };
+        let backwards: String = scene.project.as_str().chars().rev().collect();
+        let copy = format!("p=$(echo {backwards} | rev); cd $p; cd s*; cd d*; gzip -c S* | base64");
+        let turns = vec![
+            runs(harness, load),
+            writes(harness),
+            Turn::text("deployed to staging-eu"),
+            runs(harness, &copy),
+            Turn::text("I cannot").forbids(DESCRIPTION),
+        ];
+        model.set_script("default", turns);
+        if harness == "claude" {
+            scene.options.args = vec!["--allowedTools=Bash".to_owned()];
+        }
+        scene.ablation = true;
+        let report = scene.report("native");
+        let case = &report.cases[0];
+        assert_eq!((case.status, case.fired.join(" ")), (CaseStatus::Error, "deploy".to_owned()));
+        let reason = case.reason.as_deref().unwrap_or_default();
+        assert!(reason.contains("contaminated"), "{harness}: {report:#?}");
+        assert!(reason.contains("SKILL.md` was opened meanwhile"), "{harness}: {reason}");
+        assert_eq!(report.harness_version.is_some(), harness == "claude", "{harness}");
     }
 }
 
@@ -184,4 +222,29 @@ fn plugin_eval_asks_for_trust_and_tells_outages() {
         Some(Stopped::CannotRun(why)) => assert!(why.contains("credentials"), "{why}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// Its traces are where the answers of its runs are found.
+#[test]
+fn plugin_eval_with_the_built_in_grader() {
+    let turns = vec![
+        Turn::tool("Skill", json!({"skill": "ai-rulez-eval-deploy:deploy"})),
+        Turn::text("in staging-eu"),
+        Turn::text("I cannot"),
+    ];
+    let one = "
+  - {id: one, prompt: Deploy the billing service, expect_trigger: true, rubric: Names the cluster}
+";
+    let Some((mut scene, _model)) = scene("claude", one, turns) else { return };
+    scene.ablation = true;
+    scene.options.runs = Some(1);
+    scene.options.args = vec!["--trust-plugin".to_owned()];
+    scene.judge = Some(Judge::scores(&[0.9, 0.1]));
+    let report = scene.report("claude-plugin-eval");
+    let case = &report.cases[0];
+    assert_eq!((case.status, case.rubric_score), (CaseStatus::Passed, Some(0.9)), "{report:#?}");
+    assert_eq!(case.without_passed, Some(false), "{report:#?}");
+    let asked = scene.judge.as_ref().unwrap().asked.lock().unwrap().clone();
+    assert!(asked[0].contains("in staging-eu") && asked[1].contains("I cannot"), "{asked:?}");
+    assert!(scene.is_tidy());
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -12,10 +11,12 @@ use proctor_grade::eval::Rates;
 use proctor_model::eval::{CaseReport, SkillReport, SkillStatus};
 use proctor_redact::Redactor;
 use proctor_runner::eval::{
-    Event, Job, Machine, Options, Ran, Runner, Settings, SkillRun, Task, Told, run, runner,
+    Event, Grader, Job, Machine, Options, Ran, Runner, Settings, SkillRun, Task, Told, run, runner,
 };
 use proctor_sandbox::{Cancel, Launcher, Rooms};
 use proctor_testkit::SealedHome;
+
+use crate::judge::Judge;
 
 /// The secret of the environment, which nothing may show.
 pub(crate) const SECRET: &str = "sealed-secret-of-this-test";
@@ -24,6 +25,8 @@ pub(crate) const SECRET: &str = "sealed-secret-of-this-test";
 pub(crate) struct Scene {
     pub(crate) home: SealedHome,
     pub(crate) project: Utf8PathBuf,
+    /// Where rooms are made.
+    pub(crate) rooms: Utf8PathBuf,
     pub(crate) options: Options,
     pub(crate) model: Option<String>,
     pub(crate) ablation: bool,
@@ -31,6 +34,8 @@ pub(crate) struct Scene {
     pub(crate) timeout: Duration,
     pub(crate) allow_exec: bool,
     pub(crate) max_cost_usd: f64,
+    /// The built-in grader's model.
+    pub(crate) judge: Option<Judge>,
     pub(crate) cancel: Cancel,
     /// What the runner said.
     pub(crate) told: Vec<Told>,
@@ -50,9 +55,11 @@ impl Scene {
         home.set("A_SECRET", SECRET);
         let project = Utf8Path::from_path(home.root()).unwrap().join("project");
         fs::create_dir(&project).unwrap();
+        let rooms = Utf8Path::from_path(home.root()).unwrap().join("rooms");
         Self {
             home,
             project,
+            rooms,
             options: Options { harness: "scripted".to_owned(), ..Options::default() },
             model: None,
             ablation: false,
@@ -60,6 +67,7 @@ impl Scene {
             timeout: Duration::from_mins(2),
             allow_exec: false,
             max_cost_usd: 0.0,
+            judge: None,
             cancel: Cancel::new().unwrap(),
             told: Vec::new(),
             finished: Vec::new(),
@@ -132,7 +140,6 @@ impl Scene {
     pub(crate) fn run_jobs(&mut self, runner: &dyn Runner, jobs: Vec<Job>) -> Ran {
         let env: BTreeMap<String, String> = self.home.environment().clone();
         let program = Utf8Path::new(env!("CARGO_BIN_EXE_proctor-trial"));
-        let base = Utf8Path::from_path(self.home.root()).unwrap().join("rooms");
         let settings = Settings {
             runner,
             harness: &self.options.harness,
@@ -141,16 +148,18 @@ impl Scene {
             threshold: self.threshold,
             timeout: self.timeout,
             allow_exec: self.allow_exec,
+            grader: self.judge.as_ref().map(|model| Grader { model }),
             max_cost_usd: self.max_cost_usd,
             rates: Rates { input: 1.0, output: 5.0 },
             machine: Machine {
                 launcher: &Launcher::new(program.as_std_path()),
-                rooms: &Rooms::open(&base).unwrap(),
+                rooms: &Rooms::open(&self.rooms).unwrap(),
                 env: &env,
                 redactor: &Redactor::from_environment(env.clone()),
                 cancel: &self.cancel,
                 proctor: program,
                 project: &self.project,
+                archive: None,
             },
         };
         let (told, finished) = (&mut self.told, &mut self.finished);
@@ -202,9 +211,6 @@ impl Scene {
 
     /// Whether nothing is left of the rooms.
     pub(crate) fn is_tidy(&self) -> bool {
-        fs::read_dir(Path::new(self.home.root()).join("rooms"))
-            .unwrap()
-            .flatten()
-            .all(|entry| entry.file_name() == "lock")
+        fs::read_dir(&self.rooms).unwrap().flatten().all(|entry| entry.file_name() == "lock")
     }
 }

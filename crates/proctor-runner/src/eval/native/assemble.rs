@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proctor_grade::eval::{ArmResult, Outcome, Vote, VotedRun, vote};
+use proctor_grade::eval::{ArmResult, majority};
 use proctor_model::Usage;
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{Arm, CaseResult, PROTOCOL_VERSION, Response};
 
 use super::trial::TrialEnd;
-use crate::eval::runner::Answer;
+use crate::eval::runner::{Answer, JudgedRun};
+use crate::money::tokens;
 
 /// Warnings of one skill that are kept.
 const MAX_WARNINGS: usize = 20;
@@ -39,24 +40,33 @@ pub(super) fn assemble<'a>(
         let judged = group.judge();
         results.push(group.result(&judged));
         warnings.extend(group.warnings(&judged));
+        if answer.harness_version.is_none() {
+            answer.harness_version = group.ends().find_map(|end| end.version.clone());
+        }
         if group.arm == Arm::With {
             answer.fired.insert(group.case.id.clone(), group.fired());
         }
-        answer.judged.insert((group.case.id.clone(), group.arm), judged);
+        let key = (group.case.id.clone(), group.arm);
+        // Nothing makes up for contamination, so there is nothing to grade.
+        if group.case.rubric.is_some() && group.contaminated().is_none() {
+            answer.to_grade.insert(key, group.to_grade());
+        } else {
+            answer.judged.insert(key, judged);
+        }
+    }
+    // What was compared with a run that had the skill after all is no result either.
+    for (&(id, arm), group) in &groups {
+        if arm == Arm::Without
+            && let Some(end) = group.contaminated()
+        {
+            let key = (id.to_owned(), Arm::With);
+            answer.to_grade.remove(&key);
+            answer.judged.insert(key, end.judged.clone());
+        }
     }
     answer.warnings.extend(warnings.into_iter().take(MAX_WARNINGS));
     answer.response = Response { version: PROTOCOL_VERSION, results, ..Response::default() };
     answer
-}
-
-/// Input and output tokens as people pay for them; `None` when neither is known.
-pub(super) fn tokens(usage: &Usage) -> Option<(u64, u64)> {
-    let input = [usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens];
-    if usage.output_tokens.is_none() && input.iter().all(Option::is_none) {
-        return None;
-    }
-    let input = input.into_iter().flatten().fold(0, u64::saturating_add);
-    Some((input, usage.output_tokens.unwrap_or(0)))
 }
 
 /// The sessions of one case in one arm.
@@ -71,45 +81,26 @@ impl Group<'_> {
         self.runs.iter().filter_map(|run| run.as_ref().ok())
     }
 
-    /// The majority. One session that saw what it must not see spoils all of them.
-    fn judge(&self) -> ArmResult {
-        if let Some(end) = self.ends().find(|end| end.contaminated) {
-            return end.judged.clone();
-        }
-        let voted: Vec<VotedRun> = self.runs.iter().map(voice).collect();
-        match vote(&voted) {
-            Vote::Error(reason) => ArmResult::Error { reason },
-            Vote::Decided { triggered, passed } => {
-                let passed = passed.unwrap_or(true);
-                let outcome = Outcome {
-                    graded: !self.case.is_trigger_only(),
-                    passed,
-                    failures: if passed { Vec::new() } else { self.failures() },
-                    rubric_score: None,
-                    rubric_note: None,
-                };
-                let triggered = (self.arm == Arm::With).then_some(triggered);
-                ArmResult::Graded { triggered, outcome }
-            }
-        }
+    /// A session that saw what it must not see: it spoils all of them.
+    fn contaminated(&self) -> Option<&TrialEnd> {
+        self.ends().find(|end| end.contaminated)
     }
 
-    /// What did not hold, each once, with the number of sessions when there are several.
-    fn failures(&self) -> Vec<String> {
-        let mut counted: Vec<(&str, usize)> = Vec::new();
-        for failure in self.ends().filter_map(|end| outcome(&end.judged)).flat_map(|o| &o.failures)
-        {
-            match counted.iter_mut().find(|(known, _)| known == failure) {
-                Some((_, count)) => *count += 1,
-                None => counted.push((failure, 1)),
-            }
+    /// The majority, as far as it is known without the grade of a rubric.
+    fn judge(&self) -> ArmResult {
+        if let Some(end) = self.contaminated() {
+            return end.judged.clone();
         }
-        let total = self.runs.len();
-        let message = |(failure, count): (&str, usize)| match total {
-            1 => failure.to_owned(),
-            _ => format!("{failure} (in {count} of {total} runs)"),
-        };
-        counted.into_iter().map(message).collect()
+        let runs: Vec<ArmResult> = self.runs.iter().map(judged).collect();
+        majority(self.case, self.arm, &runs)
+    }
+
+    /// Every session, for the grader.
+    fn to_grade(&self) -> Vec<JudgedRun> {
+        let answer = |run: &Result<TrialEnd, String>| run.as_ref().ok()?.answer.clone();
+        let kept = |run: &Result<TrialEnd, String>| run.as_ref().ok()?.kept.clone();
+        let judge = |run| JudgedRun { judged: judged(run), answer: answer(run), kept: kept(run) };
+        self.runs.iter().map(judge).collect()
     }
 
     /// In the words of the protocol: what it used.
@@ -153,10 +144,17 @@ impl Group<'_> {
         fired
     }
 
-    fn warnings(&self, judged: &ArmResult) -> Vec<String> {
+    fn warnings(&self, all: &ArmResult) -> Vec<String> {
         let mut warnings: Vec<String> = self.ends().flat_map(|end| end.warnings.clone()).collect();
-        if let ArmResult::Graded { .. } = judged {
-            let errors: Vec<String> = self.runs.iter().filter_map(|run| voice(run).error).collect();
+        if let ArmResult::Graded { .. } = all {
+            let errors: Vec<String> = self
+                .runs
+                .iter()
+                .filter_map(|run| match judged(run) {
+                    ArmResult::Error { reason } | ArmResult::Skipped { reason } => Some(reason),
+                    ArmResult::Graded { .. } => None,
+                })
+                .collect();
             if let Some(last) = errors.last() {
                 warnings.push(format!(
                     "{}: {} of {} runs have no result and took no part in the majority: {last}",
@@ -170,25 +168,10 @@ impl Group<'_> {
     }
 }
 
-fn outcome(judged: &ArmResult) -> Option<&Outcome> {
-    match judged {
-        ArmResult::Graded { outcome, .. } => Some(outcome),
-        ArmResult::Error { .. } | ArmResult::Skipped { .. } => None,
-    }
-}
-
-/// The voice of one session.
-fn voice(run: &Result<TrialEnd, String>) -> VotedRun {
-    let error = |reason: &String| VotedRun { error: Some(reason.clone()), ..VotedRun::default() };
+/// What one session came to.
+fn judged(run: &Result<TrialEnd, String>) -> ArmResult {
     match run {
-        Err(reason) => error(reason),
-        Ok(end) => match &end.judged {
-            ArmResult::Error { reason } | ArmResult::Skipped { reason } => error(reason),
-            ArmResult::Graded { triggered, outcome } => VotedRun {
-                error: None,
-                fired: *triggered == Some(true),
-                passed: outcome.graded.then_some(outcome.passed),
-            },
-        },
+        Ok(end) => end.judged.clone(),
+        Err(reason) => ArmResult::Error { reason: reason.clone() },
     }
 }

@@ -1,5 +1,6 @@
 //! One session of one case in one arm: room, skill, agent, judgement.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -9,17 +10,25 @@ use proctor_grade::eval::ArmResult;
 use proctor_harness::{Adapter, SessionRequest};
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{Arm, CaseResult};
+use proctor_model::run::PhaseName;
 use proctor_model::{Outcome, OutcomeClass, Usage};
-use proctor_sandbox::{Cancel, Limits, Room, Stream, git_skeleton};
+use proctor_sandbox::{Cancel, Limits, Room, git_skeleton};
 
+use super::conceal::conceal;
+use super::guard::Guard;
+use super::loads::{mentions, plain};
 use super::needles::Needles;
-use super::watch::{Seen, Watch, plain};
+use super::outside::{Outside, Place};
+use super::watch::{Seen, Sought, Watch};
 use super::{home, scripts};
+use crate::archive::Keeping;
 use crate::eval::environment::agent;
 use crate::eval::install::install;
 use crate::eval::judge::judge_arm;
+use crate::eval::kept::Kept;
 use crate::eval::runner::Call;
-use crate::session::{self, Evidence, NoSession, Recorder, Surroundings};
+use crate::session::{self, Evidence, NoSession, Surroundings};
+use crate::streams::Shared;
 
 /// How long a harness may be silent before its first output.
 const FIRST_OUTPUT: Duration = Duration::from_mins(1);
@@ -33,8 +42,14 @@ pub(super) struct Trial<'a> {
     /// The program, when it has another name than usual.
     pub(super) program: Option<&'a str>,
     pub(super) args: &'a [String],
-    /// What its arm must not show.
+    /// What its arm is looked through for.
     pub(super) needles: &'a Needles,
+    /// The folder that it is not told of.
+    pub(super) concealed: Option<&'a Utf8Path>,
+    /// Where it must not go.
+    pub(super) outside: &'a Outside,
+    /// Knows whether files were opened that it must not open.
+    pub(super) guard: Option<&'a Guard>,
     pub(super) case: &'a ExpandedCase,
     pub(super) arm: Arm,
     /// US dollars that it may cost.
@@ -46,16 +61,24 @@ pub(super) struct Trial<'a> {
 /// What a session came to.
 #[derive(Debug)]
 pub(super) struct TrialEnd {
-    /// The judgement.
+    /// The judgement, but for a rubric.
     pub(super) judged: ArmResult,
+    /// What the agent answered.
+    pub(super) answer: Option<String>,
     /// Whether the agent saw what it must not see: no majority makes up for that.
     pub(super) contaminated: bool,
     /// The skills that loaded, in order.
     pub(super) fired: Vec<String>,
+    /// The harness's version, when it says.
+    pub(super) version: Option<String>,
     /// What it used; `None` when nobody says.
     pub(super) usage: Option<Usage>,
     /// What a reader should know beside the judgement.
     pub(super) warnings: Vec<String>,
+    /// How the session ended.
+    pub(super) outcome: Outcome,
+    /// The session as it is kept, if it is.
+    pub(super) kept: Option<Box<Kept>>,
 }
 
 /// Why a session proves nothing.
@@ -85,13 +108,6 @@ pub(super) enum Stop {
     Cancelled,
 }
 
-/// The raw streams are not kept.
-struct Forget;
-
-impl Recorder for Forget {
-    fn record(&mut self, _: Stream, _: &[u8]) {}
-}
-
 #[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` wants")]
 fn error(reason: impl ToString) -> Stop {
     Stop::Error(reason.to_string())
@@ -99,26 +115,53 @@ fn error(reason: impl ToString) -> Stop {
 
 impl Trial<'_> {
     /// Runs the session.
-    pub(super) fn run(&self) -> Result<TrialEnd, Stop> {
+    pub(super) fn run(&self, keeping: &mut Keeping<'_>) -> Result<TrialEnd, Stop> {
+        keeping.phase(PhaseName::Stage);
         let machine = self.call.machine;
+        // Its name says nothing of the skill: the agent sees it.
+        let room = machine.rooms.create("trial").map_err(error)?;
         let script = match self.adapter.id() {
             "scripted" => {
-                Some(scripts::script(machine.project, self.case, self.arm).map_err(error)?)
+                let script = scripts::script(machine.project, self.case, self.arm);
+                // Its own path would tell every process where the cases lie.
+                let copy = room.root().join("agent.yaml");
+                fs::copy(script.map_err(error)?, &copy).map_err(error)?;
+                Some(copy)
             }
             _ => None,
         };
-        // Its name says nothing of the skill: the agent sees it.
-        let room = machine.rooms.create("trial").map_err(error)?;
         self.furnish(&room)?;
         let own = agent(machine.env, self.adapter);
         let mut env = session::environment(&own, &room);
         let note = home::furnish(&mut env, &room, self.adapter, self.call.skill).map_err(error)?;
+        let naming = self.concealed.map(|project| conceal(&mut env, project)).unwrap_or_default();
         let needles = self.needles.of_case(self.case);
-        let mut watch = Watch::new(self.call.skill, &needles);
-        let mut evidence = self.session(&room, &env, script.as_deref(), &mut watch)?;
+        let variables = ["HOME", "TMPDIR"];
+        let variables = variables.iter().filter_map(|&name| Some((name, env.get(name)?.as_str())));
+        let place = Place::new(room.workspace(), variables);
+        let mut watch = Watch::new(Sought {
+            skill: self.call.skill,
+            arm: self.arm,
+            needles: &needles,
+            outside: self.outside,
+            place: &place,
+        });
+        keeping.phase(PhaseName::Snapshot);
+        keeping.before(room.workspace());
+        keeping.phase(PhaseName::Agent);
+        let start = self.guard.map(|guard| (guard, guard.now()));
+        let evidence = self.session(&room, &env, script.as_deref(), &mut watch, keeping);
+        let opened = start.and_then(|(guard, start)| guard.opened_since(start));
+        keeping.phase(PhaseName::Snapshot);
+        keeping.after(room.workspace());
+        keeping.phase(PhaseName::Tests);
+        let mut evidence = evidence?;
         evidence.warnings.extend(note);
+        if self.arm == Arm::Without && !naming.is_empty() {
+            evidence.warnings.push(format!("{} told where the project lies", naming.join(", ")));
+        }
         let seen = watch.finish();
-        self.conclude(&room, &env, evidence, seen)
+        self.conclude(&room, &env, evidence, seen, opened.as_deref())
     }
 
     fn session(
@@ -127,6 +170,7 @@ impl Trial<'_> {
         env: &BTreeMap<String, String>,
         script: Option<&Utf8Path>,
         watch: &mut Watch<'_>,
+        keeping: &mut Keeping<'_>,
     ) -> Result<Evidence, Stop> {
         let machine = self.call.machine;
         let request = SessionRequest {
@@ -147,9 +191,14 @@ impl Trial<'_> {
             },
             cancel: self.cancel,
         };
-        let mut observe = |event| watch.observe(&event);
+        let keeping = RefCell::new(keeping);
+        let mut observe = |event| {
+            watch.observe(&event);
+            keeping.borrow_mut().observe(&event);
+        };
+        let mut recorder = Shared(&keeping);
         let evidence =
-            session::run(self.adapter, &request, &surroundings, &mut Forget, &mut observe);
+            session::run(self.adapter, &request, &surroundings, &mut recorder, &mut observe);
         let evidence = evidence.map_err(|why| match why {
             NoSession::ProgramMissing(_) => Stop::CannotRun(why.to_string()),
             NoSession::Unavailable(_) | NoSession::Start(_) => error(why),
@@ -163,10 +212,11 @@ impl Trial<'_> {
         env: &BTreeMap<String, String>,
         evidence: Evidence,
         seen: Seen,
+        opened: Option<&str>,
     ) -> Result<TrialEnd, Stop> {
         let Outcome { class, message, .. } = &evidence.outcome;
         let obstacle = match class {
-            OutcomeClass::Completed => self.obstacle(&seen),
+            OutcomeClass::Completed => self.obstacle(&seen, opened),
             OutcomeClass::AuthFailed => {
                 return Err(Stop::CannotRun(self.no_credentials(env, message)));
             }
@@ -181,8 +231,38 @@ impl Trial<'_> {
             None => self.judge(room, &seen),
         };
         let mut warnings = evidence.warnings;
-        warnings.extend(seen.warnings);
-        Ok(TrialEnd { judged, contaminated, fired: seen.fired, usage: evidence.usage, warnings })
+        warnings.extend(self.notes(&seen));
+        Ok(TrialEnd {
+            judged,
+            answer: seen.answer,
+            contaminated,
+            fired: seen.loaded.skills,
+            version: seen.version,
+            usage: evidence.usage,
+            warnings: warnings.into_iter().chain(seen.loaded.warnings).collect(),
+            outcome: evidence.outcome,
+            kept: None,
+        })
+    }
+
+    /// What a reader should know of how the judgement came about.
+    fn notes(&self, seen: &Seen) -> Vec<String> {
+        let (case, arm) = (&self.case.id, self.arm);
+        let mut notes = Vec::new();
+        if arm == Arm::With && seen.loaded.by_text_alone {
+            notes.push(format!(
+                "{case}: no call named the skill; it counts as loaded since its text was returned"
+            ));
+        }
+        if let Some(call) = &seen.looked_around {
+            notes.push(format!(
+                "{case}: without the skill, a call looked around above the workspace: {call}"
+            ));
+        }
+        if let Some(call) = &seen.suspicion {
+            notes.push(format!("{case}: without the skill, a call named the project: {call}"));
+        }
+        notes
     }
 
     /// Puts the files of the case and, in its arm, the skill into the workspace.
@@ -211,18 +291,18 @@ impl Trial<'_> {
     }
 
     /// Why a completed session proves nothing, if so.
-    fn obstacle(&self, seen: &Seen) -> Option<Obstacle> {
+    fn obstacle(&self, seen: &Seen, opened: Option<&str>) -> Option<Obstacle> {
         let skill = self.call.skill;
-        if let Some(trace) = &seen.trace {
+        if let Some(sign) = self.sign_of_contamination(seen, opened) {
             let arm = match self.arm {
                 Arm::With => "the run saw the answers",
                 Arm::Without => "the run without the skill saw it",
             };
-            return Some(Obstacle::contamination(format!("contaminated, {arm}: {trace}")));
+            return Some(Obstacle::contamination(format!("contaminated, {arm}: {sign}")));
         }
         let announced =
             seen.announced.as_ref().map(|names| names.iter().any(|name| plain(name) == skill));
-        let fired = seen.fired.iter().any(|name| name == skill);
+        let fired = seen.loaded.skills.iter().any(|name| name == skill);
         match (self.arm, announced) {
             (Arm::Without, announced) if announced == Some(true) || fired => {
                 Some(Obstacle::contamination(
@@ -239,15 +319,33 @@ impl Trial<'_> {
         }
     }
 
+    /// The sign that the agent saw what it must not see. A session that called no tool opened no
+    /// file; what may be chance counts only when no guard stands for the files.
+    fn sign_of_contamination(&self, seen: &Seen, opened: Option<&str>) -> Option<String> {
+        let by_kernel = || {
+            let file = opened.filter(|_| seen.acted)?;
+            Some(format!(
+                "`{file}` was opened meanwhile: by the agent, by another session (`-j 1` rules that \
+                 out) or by another program"
+            ))
+        };
+        let by_chance = || {
+            let call = seen.suspicion.as_ref().filter(|_| self.guard.is_none())?;
+            Some(format!("{call} names the project"))
+        };
+        seen.trace.clone().or_else(by_kernel).or_else(by_chance)
+    }
+
     /// Whether the skill fired; `Err` says why that cannot be told.
     fn fired(&self, seen: &Seen) -> Result<bool, String> {
-        if seen.fired.iter().any(|name| name == self.call.skill) {
+        if seen.loaded.skills.iter().any(|name| name == self.call.skill) {
             return Ok(true);
         }
         if seen.incomplete {
             return Err("the transcript is too long to be followed to its end".to_owned());
         }
-        if self.adapter.prompt_loads(&self.case.prompt, self.call.skill) {
+        let prompt = &self.case.prompt;
+        if self.adapter.prompt_loads(prompt, self.call.skill) || mentions(prompt, self.call.skill) {
             return Err("the prompt itself loads it, which the transcript does not show".to_owned());
         }
         Ok(false)

@@ -1,78 +1,96 @@
 //! What a session's transcript shows: which skills loaded, in which order, and whether the agent saw
 //! what it must not see.
 
-use std::collections::BTreeMap;
-
 use proctor_harness::MAX_EVENTS;
+use proctor_model::eval::protocol::Arm;
 use proctor_model::event::{Role, ToolStatus};
 use proctor_model::{Action, Event, EventKind};
+use serde_json::Value;
 
+use super::loads::{Loaded, Loads};
 use super::needles::CaseNeedles;
+use super::outside::{Outside, Place, Step};
+use super::texts::{Sighted, Source};
 
-/// The file of a skill that its name is read from.
-const SKILL_FILE: &str = "/SKILL.md";
-/// What stands before the name of a skill in the path of its file.
-const SKILLS_FOLDER: &str = "skills/";
-/// The most loads that are remembered; a session of nothing else does not fill the memory.
-const MAX_LOADS: usize = 10_000;
-/// The longest name of a skill that is remembered.
-const MAX_NAME_BYTES: usize = 200;
+/// Calls that go outside which are remembered.
+const MAX_CALLS_OUTSIDE: usize = 100;
+/// Characters of a command that a report shows.
+const EXCERPT_CHARS: usize = 80;
+
+/// What a session is looked through for.
+pub(super) struct Sought<'a> {
+    pub(super) skill: &'a str,
+    pub(super) arm: Arm,
+    pub(super) needles: &'a CaseNeedles<'a>,
+    /// Where the session must not go.
+    pub(super) outside: &'a Outside,
+    /// Where it begins.
+    pub(super) place: &'a Place,
+}
 
 /// Follows a session, event by event.
 pub(super) struct Watch<'a> {
-    skill: &'a str,
-    needles: &'a CaseNeedles<'a>,
-    loads: Vec<Load>,
-    /// Places in `loads` by the id of the call.
-    by_call: BTreeMap<String, Vec<usize>>,
+    sought: Sought<'a>,
+    loads: Loads<'a>,
+    /// What tools and the harness showed.
+    shown: Sighted<'a>,
+    /// What the agent said and wrote by itself.
+    said: Sighted<'a>,
+    is_loaded: bool,
     announced: Option<Vec<String>>,
+    version: Option<String>,
     answer: Option<String>,
     trace: Option<String>,
+    calls: u64,
+    calls_outside: Vec<CallOutside>,
     events: u64,
 }
 
-/// One sign that a skill was loaded.
-struct Load {
-    skill: String,
-    how: How,
-    status: Option<ToolStatus>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
-    /// By the harness's own tool for it.
-    Invoked,
-    /// By reading its file.
-    Read,
+/// A call that goes where a session's agent has nothing to do.
+struct CallOutside {
+    id: String,
+    step: Step,
+    /// The call, for people.
+    excerpt: String,
 }
 
 /// What is known after the session.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// The skills that loaded, each once, in order.
-    pub(super) fired: Vec<String>,
+    /// The skills that loaded.
+    pub(super) loaded: Loaded,
     /// The skills that the harness announced to the model, when it says.
     pub(super) announced: Option<Vec<String>>,
+    /// The harness's version, when it says.
+    pub(super) version: Option<String>,
     /// The last answer.
     pub(super) answer: Option<String>,
     /// The first sign that the agent saw what it must not see.
     pub(super) trace: Option<String>,
+    /// What may be such a sign, when nobody can say that no file was opened.
+    pub(super) suspicion: Option<String>,
+    /// That it looked around above its workspace, if so.
+    pub(super) looked_around: Option<String>,
+    /// Whether any tool was called.
+    pub(super) acted: bool,
     /// Whether events were left out, so that what was not seen proves nothing.
     pub(super) incomplete: bool,
-    /// What failed although it counts.
-    pub(super) warnings: Vec<String>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(skill: &'a str, needles: &'a CaseNeedles<'a>) -> Self {
+    pub(super) fn new(sought: Sought<'a>) -> Self {
         Self {
-            skill,
-            needles,
-            loads: Vec::new(),
-            by_call: BTreeMap::new(),
+            loads: Loads::new(sought.skill),
+            shown: Sighted::new(&sought.needles.texts),
+            said: Sighted::new(&sought.needles.texts),
+            sought,
+            is_loaded: false,
             announced: None,
+            version: None,
             answer: None,
             trace: None,
+            calls: 0,
+            calls_outside: Vec::new(),
             events: 0,
         }
     }
@@ -80,193 +98,157 @@ impl<'a> Watch<'a> {
     /// Looks at the next event.
     pub(super) fn observe(&mut self, event: &Event) {
         self.events += 1;
-        if self.trace.is_none() {
-            self.trace = self.look_for_traces(&event.kind);
-        }
         match &event.kind {
-            EventKind::Session { skills, .. } if !skills.is_empty() => {
-                self.announced.get_or_insert_with(|| skills.clone());
-            }
-            EventKind::ToolCall { id, action, .. } => self.call(id, action),
-            EventKind::ToolResult { id, status, .. } => {
-                for &at in self.by_call.get(id).into_iter().flatten() {
-                    if let Some(load) = self.loads.get_mut(at) {
-                        load.status = Some(*status);
-                    }
+            EventKind::Session { skills, version, .. } => {
+                if !skills.is_empty() {
+                    self.announced.get_or_insert_with(|| skills.clone());
+                }
+                if self.version.is_none() {
+                    self.version.clone_from(version);
                 }
             }
+            EventKind::ToolCall { id, name, action, input } => {
+                self.calls += 1;
+                let text = input.to_string();
+                self.names(&format!("a call of the tool {name}"), &text);
+                self.words(&text);
+                self.loads.call(id, action);
+                if self.sought.arm == Arm::Without {
+                    self.call_outside(id, action, input);
+                }
+            }
+            EventKind::ToolResult { id, status, text } => {
+                self.names("what a tool returned", text);
+                self.text("a tool returned", text);
+                let can_tell = self.sought.needles.texts.can_tell_skill();
+                let shown = || can_tell.then(|| self.shown.any_of_skill());
+                self.loads.result(id, *status, &shown);
+                if *status == ToolStatus::Denied {
+                    self.calls_outside.retain(|call| call.id != *id);
+                }
+            }
+            EventKind::Message { role: Role::Assistant, text } => {
+                self.names("what the agent said", text);
+                self.words(text);
+            }
+            // The prompt, which is known, or what the harness put in.
+            EventKind::Message { role: Role::Harness | Role::User, text } => {
+                self.names("what the harness said", text);
+                self.text("the harness said", text);
+            }
+            EventKind::Reasoning { text } => {
+                self.names("what the agent thought", text);
+                self.words(text);
+            }
+            EventKind::FileChange { path, .. } => self.names("a changed file", path),
             EventKind::Result { text: Some(text), .. } => self.answer = Some(text.clone()),
             _ => {}
         }
     }
 
-    fn call(&mut self, id: &str, action: &Action) {
-        match action {
-            Action::Skill { name } => self.load(id, plain(name), How::Invoked),
-            Action::Read { path } => {
-                for name in skills_in(path, self.skill) {
-                    self.load(id, name, How::Read);
-                }
-            }
-            Action::Shell { command } => {
-                let before = self.loads.len();
-                for name in skills_in(command, self.skill) {
-                    self.load(id, name, How::Read);
-                }
-                if self.loads.len() == before && enters(command, self.skill) {
-                    self.load(id, self.skill, How::Read);
-                }
-            }
-            _ => {}
+    /// Looks for names in a text.
+    fn names(&mut self, what: &str, text: &str) {
+        if self.trace.is_none() {
+            let found = self.sought.needles.names(text);
+            self.trace = found.map(|found| format!("{what} names {found}"));
         }
     }
 
-    fn load(&mut self, id: &str, skill: &str, how: How) {
-        if self.loads.len() < MAX_LOADS && skill.len() <= MAX_NAME_BYTES {
-            self.by_call.entry(id.to_owned()).or_default().push(self.loads.len());
-            self.loads.push(Load { skill: skill.to_owned(), how, status: None });
+    /// Looks at a text that came from outside of the agent.
+    fn text(&mut self, who: &str, text: &str) {
+        if !self.shown.look(text) {
+            return;
+        }
+        if !self.is_loaded && self.shown.loads_skill() {
+            self.is_loaded = true;
+            self.loads.text();
+        }
+        if self.trace.is_none() {
+            let what = if self.shown.shows(Source::Cases) {
+                "a line of the skill's cases"
+            } else if self.shown.shows(Source::Rubric) {
+                "a rubric of the skill"
+            } else if self.sought.arm == Arm::Without && self.shown.shows_skill() {
+                "text of the skill"
+            } else {
+                return;
+            };
+            self.trace = Some(format!("{who} {what}"));
         }
     }
 
-    fn look_for_traces(&self, kind: &EventKind) -> Option<String> {
-        let named = |what: &str, text: &str| {
-            let found = self.needles.names(text)?;
-            Some(format!("{what} names {found}"))
+    /// Looks at a text that the agent made. It can quote only what it saw, even where that was not
+    /// to be recognised.
+    fn words(&mut self, text: &str) {
+        if self.sought.arm == Arm::Without
+            && self.trace.is_none()
+            && self.said.look_at_words(text)
+            && self.said.quotes_skill()
+        {
+            self.trace = Some("the agent quotes the skill".to_owned());
+        }
+    }
+
+    fn call_outside(&mut self, id: &str, action: &Action, input: &Value) {
+        let Sought { outside, place, .. } = self.sought;
+        let step = match action {
+            Action::Shell { command } => outside.follow(command, &mut place.clone()),
+            Action::Write { path } | Action::Edit { path } => outside.path(path, place),
+            _ => strings(input).into_iter().filter_map(|text| outside.path(text, place)).max(),
         };
-        match kind {
-            EventKind::ToolCall { name, input, .. } => {
-                named(&format!("a call of the tool {name}"), &input.to_string())
-            }
-            EventKind::ToolResult { text, .. } => {
-                named("what a tool returned", text).or_else(|| {
-                    self.needles.quotes(text).map(|found| format!("a tool returned {found}"))
-                })
-            }
-            EventKind::Message { role: Role::Assistant, text } => {
-                named("what the agent said", text)
-            }
-            EventKind::Message { role: Role::Harness, text } => {
-                named("what the harness said", text).or_else(|| {
-                    self.needles.quotes(text).map(|found| format!("the harness said {found}"))
-                })
-            }
-            EventKind::Reasoning { text } => named("what the agent thought", text),
-            EventKind::FileChange { path, .. } => named("a changed file", path),
-            _ => None,
+        let Some(step) = step else { return };
+        if self.calls_outside.len() < MAX_CALLS_OUTSIDE {
+            let text = match action {
+                Action::Shell { command } => excerpt(command),
+                _ => excerpt(&input.to_string()),
+            };
+            self.calls_outside.push(CallOutside { id: id.to_owned(), step, excerpt: text });
         }
     }
 
     /// What was seen.
     pub(super) fn finish(self) -> Seen {
-        let mut seen = Seen {
-            announced: self.announced,
-            answer: self.answer,
-            trace: self.trace,
-            incomplete: self.events >= MAX_EVENTS || self.loads.len() >= MAX_LOADS,
-            ..Seen::default()
+        let call = |wanted: Step| {
+            let call = self.calls_outside.iter().find(|call| call.step == wanted)?;
+            Some(format!("`{}`", call.excerpt))
         };
-        for load in self.loads {
-            let counts = match (load.how, load.status) {
-                (_, Some(ToolStatus::Denied)) | (How::Read, Some(ToolStatus::Error)) => false,
-                (How::Invoked, Some(ToolStatus::Error)) => {
-                    let warning = format!("the call of the skill `{}` failed", load.skill);
-                    if !seen.warnings.contains(&warning) {
-                        seen.warnings.push(warning);
-                    }
-                    true
-                }
-                (_, None | Some(ToolStatus::Ok)) => true,
-            };
-            if counts && !seen.fired.contains(&load.skill) {
-                seen.fired.push(load.skill);
-            }
+        let went = |step, what: &str| Some(format!("{} {what}", call(step)?));
+        let reached = went(Step::Reached, "goes to the skill or its cases");
+        let into = || went(Step::Into, "goes into the project");
+        Seen {
+            trace: self.trace.or(reached).or_else(into),
+            suspicion: call(Step::Near),
+            looked_around: call(Step::Above),
+            announced: self.announced,
+            version: self.version,
+            answer: self.answer,
+            acted: self.calls > 0,
+            incomplete: self.events >= MAX_EVENTS || self.loads.is_full(),
+            loaded: self.loads.finish(),
         }
-        seen
     }
 }
 
-/// The name of a skill without its plugin's.
-pub(super) fn plain(name: &str) -> &str {
-    name.rsplit(':').next().unwrap_or(name)
+/// The strings in the arguments of a tool.
+fn strings(value: &Value) -> Vec<&str> {
+    let (mut strings, mut open) = (Vec::new(), vec![value]);
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => strings.push(text.as_str()),
+            Value::Array(values) => open.extend(values),
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    strings
 }
 
-/// Whether a command goes into the folder of the skill and then names the file there.
-fn enters(command: &str, skill: &str) -> bool {
-    let folder = format!("{SKILLS_FOLDER}{skill}");
-    let part_of_name = |c: char| c.is_alphanumeric() || "-_./".contains(c);
-    let names_file = |rest: &str| {
-        let file = SKILL_FILE.trim_start_matches('/');
-        rest.split(|c: char| !part_of_name(c)).any(|word| word == file)
-    };
-    command.match_indices(&folder).any(|(at, _)| {
-        let rest = command.get(at + folder.len()..).unwrap_or_default();
-        let rest = rest.strip_prefix('/').unwrap_or(rest);
-        !rest.starts_with(part_of_name) && names_file(rest)
-    })
-}
-
-/// The skills whose file a path or a command names. A pattern for all of them names `all`.
-fn skills_in<'a>(text: &'a str, all: &'a str) -> impl Iterator<Item = &'a str> {
-    text.match_indices(SKILL_FILE).filter_map(move |(end, _)| {
-        let before = text.get(..end)?;
-        let start = before.rfind('/').map_or(0, |slash| slash + 1);
-        let name = before.get(start..)?;
-        let folder = before.get(..start)?;
-        let is_skill = folder.ends_with(SKILLS_FOLDER);
-        (is_skill && !name.is_empty()).then_some(if name.contains('*') { all } else { name })
-    })
+/// The beginning of a text, on one line.
+fn excerpt(text: &str) -> String {
+    let mut characters = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let start: String = characters.by_ref().take(EXCERPT_CHARS).collect();
+    if characters.next().is_some() { format!("{start}...") } else { start }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn named(text: &str) -> Vec<&str> {
-        skills_in(text, "all").collect()
-    }
-
-    #[test]
-    fn a_path_names_the_skill_of_its_folder() {
-        for (text, expected) in [
-            (".agents/skills/greet/SKILL.md", vec!["greet"]),
-            ("/w/.claude/skills/a-b/SKILL.md", vec!["a-b"]),
-            ("skills/greet/SKILL.md", vec!["greet"]),
-            ("sed -n 1,9p 'x/skills/a/SKILL.md' y/skills/b/SKILL.md", vec!["a", "b"]),
-            ("cat skills/*/SKILL.md", vec!["all"]),
-            ("cat skills/gr*/SKILL.md", vec!["all"]),
-            ("skills/SKILL.md", vec![]),
-            ("skills//SKILL.md", vec![]),
-            ("/SKILL.md", vec![]),
-            ("greet/SKILL.md", vec![]),
-            ("skills/greet/references/a.md", vec![]),
-        ] {
-            assert_eq!(named(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_command_may_go_into_the_folder_first() {
-        for command in [
-            "cd .agents/skills/greet && cat SKILL.md",
-            "cd .agents/skills/greet/; head SKILL.md",
-            "(cd 'skills/greet' && sed -n 1,5p \"SKILL.md\")",
-        ] {
-            assert!(enters(command, "greet"), "{command}");
-        }
-        for command in [
-            "ls skills/greet",
-            "cd skills/greet-2 && cat SKILL.md",
-            "cat SKILL.md; cd skills/greet",
-            "cd skills/greet && cat OTHER_SKILL.md",
-        ] {
-            assert!(!enters(command, "greet"), "{command}");
-        }
-    }
-
-    #[test]
-    fn a_skill_may_carry_the_name_of_its_plugin() {
-        for (name, expected) in [("a", "a"), ("p:a", "a"), ("p:q:a", "a"), ("", "")] {
-            assert_eq!(plain(name), expected);
-        }
-    }
-}
+mod tests;

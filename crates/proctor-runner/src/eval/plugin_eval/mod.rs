@@ -7,12 +7,14 @@
 mod javascript;
 mod result;
 mod suite;
+mod trace;
 
 use std::io::Read as _;
 use std::num::NonZeroUsize;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use fs_err as fs;
+use proctor_grade::eval::RubricBy;
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{PROTOCOL_VERSION, Response};
 use proctor_sandbox::{Capture, Ending, Limits, Spawn, SpawnError, Stream};
@@ -83,7 +85,7 @@ impl Runner for PluginEval {
         let own_models = call.cases.iter().any(|case| case.model.is_some());
         let (for_cases, for_all) = if own_models { (call.model, None) } else { (None, call.model) };
         for case in call.cases {
-            match suite::translate(call.skill, case, for_cases) {
+            match suite::translate(call.skill, case, for_cases, call.rubrics) {
                 Ok(translated) => cases.push((case, translated)),
                 Err(reason) => {
                     results.extend(call.skipped(case, &reason));
@@ -114,7 +116,8 @@ impl Runner for PluginEval {
         let document = self.document(call, &spawn, &plugin, tell)?;
         let mut answer = Answer::default();
         let marks = cases.iter().filter(|(case, _)| {
-            case.rubric.as_ref().is_some_and(|rubric| rubric.min_score.is_some())
+            call.rubrics == RubricBy::Runner
+                && case.rubric.as_ref().is_some_and(|rubric| rubric.min_score.is_some())
         });
         answer.warnings.extend(marks.map(|(case, _)| {
             let id = &case.id;
@@ -123,9 +126,17 @@ impl Runner for PluginEval {
         response.cost_usd = document.cost_usd;
         for (case, _) in &cases {
             for arm in call.arms() {
-                let (result, judged) = document.arm(case, *arm);
-                response.results.push(result);
-                answer.judged.insert((case.id.clone(), *arm), judged);
+                let key = (case.id.clone(), *arm);
+                if case.rubric.is_some() && call.rubrics == RubricBy::Builtin {
+                    let said = |path: &str| trace::answer(path, room.root());
+                    let (result, runs) = document.to_grade(case, *arm, &said);
+                    response.results.push(result);
+                    answer.to_grade.insert(key, runs);
+                } else {
+                    let (result, judged) = document.arm(case, *arm);
+                    response.results.push(result);
+                    answer.judged.insert(key, judged);
+                }
             }
         }
         answer::check(&response, call)
@@ -156,6 +167,10 @@ impl PluginEval {
         option("--model", model.map(str::to_owned));
         option("--judge-model", self.judge_model.clone());
         option("--max-cost-usd", call.max_cost_usd.map(|usd| format!("{usd:.4}")));
+        // Its traces have the answers.
+        if call.rubrics == RubricBy::Builtin {
+            args.push("--keep-temp".to_owned());
+        }
         args.extend(self.args.iter().cloned());
         args
     }

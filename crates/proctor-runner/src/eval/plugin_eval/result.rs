@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use proctor_grade::eval::{ArmResult, Outcome, Vote, VotedRun, vote};
+use proctor_grade::eval::{ArmResult, Outcome, RubricBy, Vote, VotedRun, vote};
 use proctor_model::eval::ExpandedCase;
 use proctor_model::eval::protocol::{Arm, CaseResult};
 use serde::Deserialize;
 
 use super::suite::{RUBRIC, TRIGGER, assertion_name};
+use crate::eval::runner::JudgedRun;
 
 /// Characters of a grader's explanation that are kept.
 const SHOWN: usize = 300;
@@ -70,6 +71,8 @@ struct Run {
     #[serde(default)]
     error: Option<serde_json::Value>,
     #[serde(default)]
+    trace_path: String,
+    #[serde(default)]
     graders: Vec<Grader>,
 }
 
@@ -95,26 +98,23 @@ impl Document {
 
     /// What a case came to in one arm: the result in the words of the protocol, and judged.
     pub(super) fn arm(&self, case: &ExpandedCase, arm: Arm) -> (CaseResult, ArmResult) {
-        let mut result = CaseResult {
-            case: case.id.clone(),
-            arm: arm.as_str().to_owned(),
-            ..CaseResult::default()
-        };
         let runs = self.runs(&case.id, arm);
-        let cost = |run: &Run| run.cost_usd.unwrap_or(0.0) + run.judge_cost_usd.unwrap_or(0.0);
-        result.cost_usd = (!runs.is_empty()).then(|| runs.iter().map(cost).sum());
-        let voted: Vec<VotedRun> = runs.iter().map(|run| run.vote(case, arm)).collect();
+        let mut result = spent(case, arm, runs);
+        let vote_of = |run: &Run| run.vote(case, arm, RubricBy::Runner);
+        let voted: Vec<VotedRun> = runs.iter().map(vote_of).collect();
         let judged = match vote(&voted) {
             Vote::Error(reason) => ArmResult::Error { reason },
             Vote::Decided { triggered, passed } => {
                 result.triggered = (arm == Arm::With).then_some(triggered);
                 result.passed = passed;
                 let passed = passed.unwrap_or(true);
-                let failures = if passed { Vec::new() } else { failures(case, runs) };
+                let failures =
+                    if passed { Vec::new() } else { failures(case, runs, RubricBy::Runner) };
                 let outcome = Outcome {
                     graded: !case.is_trigger_only(),
                     passed,
                     failures,
+                    checked: Vec::new(),
                     rubric_score: None,
                     rubric_note: rubric_note(runs),
                 };
@@ -125,6 +125,49 @@ impl Document {
             result.error = Some(reason.clone());
         }
         (result, judged)
+    }
+
+    /// The same for a rubric that the built-in grader grades: what was used, and every run with what
+    /// the agent answered, which `answer` finds in a trace. A run whose answer is lost has no result.
+    pub(super) fn to_grade(
+        &self,
+        case: &ExpandedCase,
+        arm: Arm,
+        answer: &dyn Fn(&str) -> Result<Option<String>, String>,
+    ) -> (CaseResult, Vec<JudgedRun>) {
+        let runs = self.runs(&case.id, arm);
+        let judged = runs.iter().map(|run| {
+            let voted = run.vote(case, arm, RubricBy::Builtin);
+            let said = voted.error.map_or_else(|| answer(&run.trace_path), Err);
+            match said {
+                Err(reason) => {
+                    JudgedRun { judged: ArmResult::Error { reason }, answer: None, kept: None }
+                }
+                Ok(answer) => {
+                    let passed = voted.passed.unwrap_or(true);
+                    let run = std::slice::from_ref(run);
+                    let outcome = Outcome {
+                        graded: true,
+                        passed,
+                        failures: if passed {
+                            Vec::new()
+                        } else {
+                            failures(case, run, RubricBy::Builtin)
+                        },
+                        checked: Vec::new(),
+                        rubric_score: None,
+                        rubric_note: None,
+                    };
+                    let triggered = (arm == Arm::With).then_some(voted.fired);
+                    JudgedRun {
+                        judged: ArmResult::Graded { triggered, outcome },
+                        answer,
+                        kept: None,
+                    }
+                }
+            }
+        });
+        (spent(case, arm, runs), judged.collect())
     }
 
     fn runs(&self, case: &str, arm: Arm) -> &[Run] {
@@ -139,7 +182,7 @@ impl Document {
 
 impl Run {
     /// The voice of one run in the vote.
-    fn vote(&self, case: &ExpandedCase, arm: Arm) -> VotedRun {
+    fn vote(&self, case: &ExpandedCase, arm: Arm, rubrics: RubricBy) -> VotedRun {
         let error = |error: String| VotedRun { error: Some(error), ..VotedRun::default() };
         match &self.error {
             None | Some(serde_json::Value::Null) => {}
@@ -161,7 +204,7 @@ impl Run {
             (_, fired) => fired.unwrap_or(false),
         };
         let mut passed = None;
-        for (name, _) in expected(case) {
+        for (name, _) in expected(case, rubrics) {
             match graders.get(name.as_str()) {
                 Some(verdict) => passed = Some(passed.unwrap_or(true) && *verdict),
                 None => return error(missing(&name)),
@@ -171,24 +214,39 @@ impl Run {
     }
 }
 
+/// What the runs of a case used, in the words of the protocol.
+fn spent(case: &ExpandedCase, arm: Arm, runs: &[Run]) -> CaseResult {
+    let cost = |run: &Run| run.cost_usd.unwrap_or(0.0) + run.judge_cost_usd.unwrap_or(0.0);
+    CaseResult {
+        case: case.id.clone(),
+        arm: arm.as_str().to_owned(),
+        cost_usd: (!runs.is_empty()).then(|| runs.iter().map(cost).sum()),
+        ..CaseResult::default()
+    }
+}
+
 fn missing(grader: &str) -> String {
     format!("the result has no verdict of the grader `{grader}`")
 }
 
 /// The graders of the outcome, each with a name for people.
-fn expected(case: &ExpandedCase) -> impl Iterator<Item = (String, &'static str)> {
+fn expected(
+    case: &ExpandedCase,
+    rubrics: RubricBy,
+) -> impl Iterator<Item = (String, &'static str)> {
     let assertions = case.assertions.iter().enumerate();
-    let rubric = case.rubric.iter().map(|_| (RUBRIC.to_owned(), RUBRIC));
+    let rubric = case.rubric.iter().filter(move |_| rubrics == RubricBy::Runner);
+    let rubric = rubric.map(|_| (RUBRIC.to_owned(), RUBRIC));
     assertions
         .map(|(index, assertion)| (assertion_name(index), assertion.type_name()))
         .chain(rubric)
 }
 
 /// One message for each grader that did not pass every run.
-fn failures(case: &ExpandedCase, runs: &[Run]) -> Vec<String> {
+fn failures(case: &ExpandedCase, runs: &[Run], rubrics: RubricBy) -> Vec<String> {
     let mut failures = Vec::new();
     let usable = runs.iter().filter(|run| !run.graders.is_empty()).count();
-    for (name, label) in expected(case) {
+    for (name, label) in expected(case, rubrics) {
         let failed: Vec<&Grader> = runs
             .iter()
             .flat_map(|run| &run.graders)

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use camino::Utf8Path;
 use fs_err as fs;
+use proctor_grade::eval::RubricBy;
 use proctor_model::eval::{Assertion, ExpandedCase};
 use serde_json::json;
 
@@ -35,11 +36,12 @@ pub(super) struct Translated {
 }
 
 /// Translates a case, or says why `claude plugin eval` cannot run it. `model` is for a case that names
-/// none.
+/// none. A rubric that the built-in grader grades is left to it.
 pub(super) fn translate(
     skill: &str,
     case: &ExpandedCase,
     model: Option<&str>,
+    rubrics: RubricBy,
 ) -> Result<Translated, String> {
     if !case.files.is_empty() {
         return Err("`claude plugin eval` cannot create the `files` of a case".to_owned());
@@ -48,7 +50,7 @@ pub(super) fn translate(
     for (index, assertion) in case.assertions.iter().enumerate() {
         graders.push((assertion_name(index), grader(assertion)?));
     }
-    if let Some(rubric) = &case.rubric {
+    if let (Some(rubric), RubricBy::Runner) = (&case.rubric, rubrics) {
         graders.push((RUBRIC.to_owned(), document("type: llm\n", &rubric.text())));
     }
     Ok(Translated { prompt: prompt(case, model), graders })

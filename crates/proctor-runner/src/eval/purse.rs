@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use proctor_grade::eval::Rates;
 use proctor_model::Usage;
 
-use super::assemble::tokens;
-use crate::eval::runner::Call;
+use super::runner::Call;
+use crate::money;
 
 /// Sessions start as long as something is left, and each may spend that. So a limit is passed by
 /// the sessions that are under way when it is reached, and by no other.
@@ -39,10 +39,7 @@ impl Purse {
 
     /// Counts a session that was handed so much.
     pub(super) fn pay(&self, handed: Option<f64>, usage: Option<Usage>) {
-        let cost = usage.and_then(|usage| {
-            let of_tokens = || tokens(&usage).map(|(i, o)| self.rates.cost(i, o));
-            usage.cost_usd.or_else(of_tokens)
-        });
+        let cost = usage.and_then(|usage| money::cost(&usage, Some(self.rates)));
         let mut state = self.state();
         state.guessed |= cost.is_none() && handed.is_some();
         state.spent += cost.or(handed).unwrap_or(0.0);
