@@ -3,6 +3,7 @@
 //!
 //! The formats that programs read, and the columns of those for people, are those of ai-rulez.
 
+mod activation;
 mod advice;
 mod annotations;
 mod calibration;
@@ -11,6 +12,7 @@ mod lint;
 mod listing;
 mod markdown;
 mod sarif;
+mod search;
 mod table;
 mod text;
 mod words;
@@ -22,6 +24,11 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use activation::{
+    activation_annotations, activation_json, activation_markdown, activation_schema,
+    activation_summary, comparison_annotations, comparison_json, comparison_markdown,
+    comparison_schema, comparison_summary,
+};
 pub use advice::{advice_json, advice_schema, advice_text};
 pub use annotations::{lint_annotations, run_annotations};
 pub use calibration::{calibration_json, calibration_schema, calibration_text};
@@ -30,6 +37,7 @@ pub use lint::{lint_json, lint_schema, lint_text};
 pub use listing::{listing_json, listing_schema, listing_text};
 pub use markdown::run_markdown;
 pub use sarif::lint_sarif;
+pub use search::{search_block, search_json, search_json_line, search_schema, search_text};
 pub use text::{run_summary, run_text};
 
 use crate::inert_json;
@@ -55,6 +63,11 @@ fn schema<T: JsonSchema>(title: &str) -> Value {
 fn json(value: &impl Serialize) -> String {
     // Fails for keys that are no strings; reports have none.
     inert_json(&go::pretty(value).expect("a report is always JSON"))
+}
+
+/// The same on one line.
+fn json_line(value: &impl Serialize) -> String {
+    inert_json(&go::compact(value).expect("a report is always JSON")) + "\n"
 }
 
 #[cfg(test)]

@@ -71,7 +71,12 @@ fn of_skill(skill: &SkillReport, text: &mut String) {
 }
 
 /// Appends `::level key=value,...::message`. Line feeds end a command, and `,` and `:` a value.
-fn command(level: &str, properties: &[(&str, String)], message: &str, text: &mut String) {
+pub(super) fn command(
+    level: &str,
+    properties: &[(&str, String)],
+    message: &str,
+    text: &mut String,
+) {
     let escape = |value: &str| {
         words::line(value).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
     };

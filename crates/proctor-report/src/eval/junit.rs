@@ -1,4 +1,4 @@
-//! The report of a run as `JUnit` XML: no times and no hosts, and byte for byte what ai-rulez
+//! The report of a run as JUnit XML: no times and no hosts, and byte for byte what ai-rulez
 //! writes, down to the escapes and the closing tags of empty elements.
 
 use std::fmt::Write as _;

@@ -42,7 +42,7 @@ fn head(report: &EvalReport, text: &mut String) {
         if report.ablation { ", ablation on" } else { "" }
     );
     if report.dry_run {
-        let [runs, expected, range] = words::estimate(report);
+        let [runs, expected, range] = words::estimate(&report.estimate);
         let _ = writeln!(text, "\nEstimate: {runs}, **{expected}** ({range})");
         if let Some(note) = words::price_note(report) {
             let _ = writeln!(text, "\nNote: {}", prose(&note));
@@ -77,12 +77,12 @@ fn failure(case: &CaseReport) -> String {
 }
 
 /// A code span on one line.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     code_span(&words::line(text))
 }
 
 /// Text on one line in which no character means anything to Markdown, and that mentions nobody.
-fn prose(text: &str) -> String {
+pub(super) fn prose(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in words::line(text).chars() {
         match character {

@@ -48,7 +48,7 @@ impl Page<'_> {
             date.unwrap_or_default()
         ));
         if report.dry_run {
-            let [runs, expected, range] = words::estimate(report);
+            let [runs, expected, range] = words::estimate(&report.estimate);
             self.line(&format!("estimate: {runs}, {expected} ({range})"));
             if let Some(note) = words::price_note(report) {
                 self.note("note", self.styles.warning, "", &note);

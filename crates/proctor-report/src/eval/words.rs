@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use proctor_model::eval::{CaseReport, CaseStatus, EvalReport, Score, SkillReport, SkillStatus};
+use proctor_model::eval::{
+    CaseReport, CaseStatus, Estimate, EvalReport, Score, SkillReport, SkillStatus,
+};
 
 use crate::line::one_line;
 
@@ -101,8 +103,7 @@ pub(super) fn not_run(skill: &SkillReport) -> Option<String> {
 }
 
 /// What a run would take, and at which price.
-pub(super) fn estimate(report: &EvalReport) -> [String; 3] {
-    let e = &report.estimate;
+pub(super) fn estimate(e: &Estimate) -> [String; 3] {
     [
         format!(
             "{} agent runs, tokens in {} / {} / {}, out {} / {} / {} (low / expected / high)",

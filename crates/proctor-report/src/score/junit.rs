@@ -1,4 +1,4 @@
-//! `JUnit` XML, in the form that build servers agree on. No times and no hosts.
+//! JUnit XML, in the form that build servers agree on. No times and no hosts.
 //!
 //! The format knows no missing evidence; `unknown` is an `<error>` of its own type, because
 //! `<skipped>` would let a build go green on it.
@@ -10,7 +10,7 @@ use proctor_model::recorded::run::{Category, Kind};
 
 use super::outcome::{Outcome, failures_and_errors};
 use super::words;
-use crate::inert;
+use crate::xml::xml;
 
 pub(super) fn head(summary: &Summary) -> String {
     let tests = summary.counts.total();
@@ -82,23 +82,4 @@ fn details(report: &RunReport<'_>) -> String {
     });
     let notes = report.notes.iter().map(|note| format!("note: {}", words::explained(note)));
     reason.into_iter().chain(violations).chain(checks).chain(notes).collect::<Vec<_>>().join("\n")
-}
-
-/// Text that may stand in XML, in an element or an attribute. What XML 1.0 has no way to write is
-/// among what [`inert`] replaces, but for the two non-characters at the end of the first plane.
-fn xml(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in inert(text).chars() {
-        match character {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\n' => safe.push_str("&#10;"),
-            '\t' => safe.push_str("&#9;"),
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            other => safe.push(other),
-        }
-    }
-    safe
 }
