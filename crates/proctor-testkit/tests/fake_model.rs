@@ -200,6 +200,49 @@ fn usage_and_stop_reasons_have_their_own_words_in_each_dialect() {
 }
 
 #[test]
+fn gemini_speaks_its_own_dialect() {
+    let usage = Usage { input: 3, output: 5, cache_read: 0, cache_write: 0, reasoning: 2 };
+    let turn = Turn::text("${prompt}!").thinking("hm").usage(usage);
+    let model = FakeModel::start([
+        turn.after(Fault::status(429).message("slow")),
+        Turn::text("no").stop_reason(StopReason::Refusal),
+        Turn::text("cut").stop_reason(StopReason::MaxTokens),
+    ]);
+    let path = "/s/g/v1beta/models/gemini-x:generateContent";
+    let body = json!({"systemInstruction": {"parts": [{"text": "be good"}]},
+                      "contents": [{"role": "user", "parts": [{"text": "hi"}]}]});
+    let [first, answer, refused, cut] = [(); 4].map(|()| post(&model, path, &body));
+    assert_eq!(
+        (first.status(), &first.json()["error"]["status"]),
+        (429, &json!("RESOURCE_EXHAUSTED"))
+    );
+    let answer = answer.json();
+    let parts = &answer["candidates"][0]["content"]["parts"];
+    assert_eq!(parts, &json!([{"text": "hm", "thought": true}, {"text": "hi!"}]));
+    assert_eq!(
+        answer["usageMetadata"],
+        json!({"promptTokenCount": 3, "candidatesTokenCount": 3, "thoughtsTokenCount": 2,
+               "totalTokenCount": 8})
+    );
+    assert_eq!(refused.json()["candidates"][0]["finishReason"], "SAFETY");
+    assert_eq!(cut.json()["candidates"][0]["finishReason"], "MAX_TOKENS");
+    let log = model.model_requests();
+    assert_eq!((log[1].api, log[1].session.as_str()), (Api::Gemini, "g"));
+    assert_eq!(
+        (log[1].asked.model.as_str(), log[1].asked.system.as_str()),
+        ("gemini-x", "be good")
+    );
+}
+
+#[test]
+fn a_plain_answer_may_hide_its_usage_or_be_anything() {
+    let model = FakeModel::start([Turn::text("x").without_usage(), Turn::fault(Fault::body("{}"))]);
+    assert!(ask(&model, PATHS[2], false).json().get("usage").is_none());
+    let any = ask(&model, PATHS[2], false);
+    assert_eq!((any.status(), any.body().as_str()), (200, "{}"));
+}
+
+#[test]
 fn http_faults_come_first_and_then_the_answer() {
     for path in PATHS {
         let overloaded = Fault::status(529).header("retry-after", "7").message("busy");

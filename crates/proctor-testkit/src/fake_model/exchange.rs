@@ -13,8 +13,8 @@ use super::request::{Api, Asked};
 use super::script::{Fault, FaultKind, Pick, Turn};
 use super::{LoggedRequest, Outcome, Shared};
 
-const CREDENTIALS: [&str; 5] =
-    ["api-key", "authorization", "cookie", "proxy-authorization", "x-api-key"];
+const CREDENTIALS: [&str; 6] =
+    ["api-key", "authorization", "cookie", "proxy-authorization", "x-api-key", "x-goog-api-key"];
 
 /// Serves the one request of a connection and logs it.
 pub(super) fn serve(stream: TcpStream, shared: &Shared) {
@@ -65,6 +65,12 @@ fn route(target: &str) -> (&str, &str) {
     (session, path.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(path))
 }
 
+/// The model that a path asks to generate, in Gemini's way.
+fn gemini_model(path: &str) -> Option<&str> {
+    let path = path.strip_prefix("/v1beta").unwrap_or(path);
+    path.strip_prefix("/models/")?.strip_suffix(":generateContent")
+}
+
 struct Exchange<'a> {
     shared: &'a Shared,
     log: LoggedRequest,
@@ -107,6 +113,7 @@ impl Exchange<'_> {
             ("POST", "/messages/count_tokens") => Api::CountTokens,
             ("POST", "/responses") => Api::Responses,
             ("POST", "/chat/completions") => Api::Chat,
+            ("POST", path) if gemini_model(path).is_some() => Api::Gemini,
             _ => return self.refuse(404, "no such path"),
         };
         if self.log.api == Api::Models {
@@ -129,6 +136,9 @@ impl Exchange<'_> {
         };
         self.log.body = body;
         self.log.asked = Asked::read(self.log.api, &self.log.body);
+        if let Some(model) = gemini_model(path) {
+            model.clone_into(&mut self.log.asked.model);
+        }
         if self.log.api == Api::CountTokens {
             self.json(200, &json!({"input_tokens": text.len() / 4 + 1}), &[])?;
             return Ok(Outcome::Answered);
@@ -163,7 +173,10 @@ impl Exchange<'_> {
             turn = turn.and_text("partial answer that will not arrive");
         }
         let wanted = Wanted { model: &self.log.asked.model, usage, ids: Ids::new(self.log.seq) };
-        let answer = answer::build(self.log.api, &turn, wanted);
+        let mut answer = answer::build(self.log.api, &turn, wanted);
+        if turn.hides_usage {
+            answer.hide_usage();
+        }
         match fault {
             Some(fault) => self.fail(&fault, &answer),
             None => self.deliver(&answer, &turn),
@@ -195,6 +208,10 @@ impl Exchange<'_> {
             FaultKind::Html(status) => {
                 let page = b"<html><body><h1>Bad Gateway</h1></body></html>";
                 self.connection.respond(status, "text/html", page, &fault.headers)?;
+            }
+            FaultKind::Body => {
+                let body = fault.message.as_bytes();
+                self.connection.respond(200, "application/json", body, &fault.headers)?;
             }
             FaultKind::DropBeforeHeaders => self.connection.reset()?,
             FaultKind::HangBeforeHeaders(silence) => return self.hang(silence),

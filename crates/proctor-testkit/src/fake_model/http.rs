@@ -14,31 +14,31 @@ const MAX_BODY: u64 = 64 * 1024 * 1024;
 
 /// A request line with its headers; header names are lowercase.
 #[derive(Debug)]
-pub(super) struct Head {
-    pub(super) method: String,
-    pub(super) target: String,
-    pub(super) headers: Vec<(String, String)>,
+pub(crate) struct Head {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Head {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
 /// One accepted connection, and what has been sent on it.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     reader: BufReader<TcpStream>,
     /// The value of the `request-id` headers.
-    pub(super) request_id: String,
+    pub(crate) request_id: String,
     /// The status that was sent.
-    pub(super) status: Option<u16>,
+    pub(crate) status: Option<u16>,
     aborted: bool,
 }
 
 /// How a pause ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pause {
+pub(crate) enum Pause {
     /// The time is over.
     Over,
     /// The client closed its side, or the server is being stopped.
@@ -46,7 +46,7 @@ pub(super) enum Pause {
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream) -> Self {
+    pub(crate) fn new(stream: TcpStream) -> Self {
         Self {
             reader: BufReader::new(stream),
             request_id: String::new(),
@@ -56,7 +56,7 @@ impl Connection {
     }
 
     /// Reads up to the empty line; `None` when the client sent nothing at all.
-    pub(super) fn read_head(&mut self) -> io::Result<Option<Head>> {
+    pub(crate) fn read_head(&mut self) -> io::Result<Option<Head>> {
         let mut limited = self.reader.by_ref().take(MAX_HEAD);
         let Some(request_line) = read_line(&mut limited)? else { return Ok(None) };
         let mut words = request_line.split(' ');
@@ -75,7 +75,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn read_body(&mut self, head: &Head) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_body(&mut self, head: &Head) -> io::Result<Vec<u8>> {
         if head.header("expect").is_some_and(|value| value.eq_ignore_ascii_case("100-continue")) {
             self.send(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
@@ -111,7 +111,7 @@ impl Connection {
         }
     }
 
-    fn read_exactly(&mut self, length: u64) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_exactly(&mut self, length: u64) -> io::Result<Vec<u8>> {
         if length > MAX_BODY {
             return Err(ErrorKind::InvalidData.into());
         }
@@ -121,7 +121,7 @@ impl Connection {
     }
 
     /// Sends a whole answer.
-    pub(super) fn respond(
+    pub(crate) fn respond(
         &mut self,
         status: u16,
         content_type: &str,
@@ -133,12 +133,12 @@ impl Connection {
     }
 
     /// Sends the headers of an event stream.
-    pub(super) fn start_stream(&mut self) -> io::Result<()> {
+    pub(crate) fn start_stream(&mut self) -> io::Result<()> {
         self.start(200, "text/event-stream; charset=utf-8", "transfer-encoding: chunked", &[])
     }
 
     /// Sends a status line and headers; `framing` says how the body's end is found.
-    pub(super) fn start(
+    pub(crate) fn start(
         &mut self,
         status: u16,
         content_type: &str,
@@ -160,7 +160,7 @@ impl Connection {
     }
 
     /// Sends one chunk of a stream.
-    pub(super) fn chunk(&mut self, data: &[u8]) -> io::Result<()> {
+    pub(crate) fn chunk(&mut self, data: &[u8]) -> io::Result<()> {
         let mut framed = format!("{:x}\r\n", data.len()).into_bytes();
         framed.extend_from_slice(data);
         framed.extend_from_slice(b"\r\n");
@@ -168,23 +168,23 @@ impl Connection {
     }
 
     /// Ends a stream cleanly.
-    pub(super) fn end_stream(&mut self) -> io::Result<()> {
+    pub(crate) fn end_stream(&mut self) -> io::Result<()> {
         self.send(b"0\r\n\r\n")
     }
 
-    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.reader.get_mut().write_all(bytes)
     }
 
     /// Makes the coming close a TCP reset: with a linger time of zero nothing is flushed.
-    pub(super) fn reset(&mut self) -> io::Result<()> {
+    pub(crate) fn reset(&mut self) -> io::Result<()> {
         self.aborted = true;
         let abort = libc::linger { l_onoff: 1, l_linger: 0 };
         setsockopt(self.reader.get_ref(), sockopt::Linger, &abort).map_err(io::Error::from)
     }
 
     /// Waits for `time`, or until the client has gone.
-    pub(super) fn pause(&self, time: Duration) -> io::Result<Pause> {
+    pub(crate) fn pause(&self, time: Duration) -> io::Result<Pause> {
         // The library has no name for this one.
         let half_closed = PollFlags::from_bits_retain(libc::POLLRDHUP);
         let end = Instant::now() + time;
@@ -206,7 +206,7 @@ impl Connection {
     }
 
     /// Ends an answer, unless the connection is to be reset.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if !self.aborted {
             // The client may have gone already: then there is nothing to end.
             let _ = self.reader.get_ref().shutdown(Shutdown::Write);

@@ -7,13 +7,14 @@
 //! | `POST [/s/NAME]/v1/messages` | Anthropic Messages, as a stream or plain |
 //! | `POST [/s/NAME]/v1/responses` | `OpenAI` Responses, as a stream or plain |
 //! | `POST [/s/NAME]/v1/chat/completions` | `OpenAI` Chat Completions, as a stream or plain |
+//! | `POST [/s/NAME]/v1beta/models/MODEL:generateContent` | Gemini, plain |
 //! | `POST [/s/NAME]/v1/messages/count_tokens` | a count |
 //! | `GET [/s/NAME]/v1/models` | a list with one model |
 //! | a WebSocket upgrade | 426: Codex tries one first and then uses HTTP |
 //! | `CONNECT` or a URI with a host | 403: given as a proxy, the server shows what a program tries to reach |
 //! | anything else | 404 |
 //!
-//! `/v1` may be left out. A base URL that ends in `/s/NAME` has its own place in the script, so
+//! `/v1` and `/v1beta` may be left out. A base URL that ends in `/s/NAME` has its own place in the script, so
 //! that several agents share one server. Every request is logged, without credentials.
 //!
 //! ```
@@ -26,7 +27,7 @@
 
 mod answer;
 mod exchange;
-mod http;
+pub(crate) mod http;
 mod request;
 mod script;
 
@@ -163,7 +164,9 @@ impl FakeModel {
     /// The requests that a script answers: no model lists, token counts and refused ones.
     pub fn model_requests(&self) -> Vec<LoggedRequest> {
         let mut log = self.requests();
-        log.retain(|request| matches!(request.api, Api::Messages | Api::Responses | Api::Chat));
+        log.retain(|request| {
+            matches!(request.api, Api::Messages | Api::Responses | Api::Chat | Api::Gemini)
+        });
         log
     }
 

@@ -11,6 +11,8 @@ pub enum Api {
     Responses,
     /// `OpenAI` Chat Completions.
     Chat,
+    /// Gemini's `generateContent`.
+    Gemini,
     /// Anthropic's token counting.
     CountTokens,
     /// A list of models.
@@ -65,6 +67,7 @@ impl Asked {
             Api::Messages => asked.read_messages(body, &mut said),
             Api::Responses => asked.read_responses(body, &mut said),
             Api::Chat => asked.read_chat(body, &mut said),
+            Api::Gemini => asked.read_gemini(body, &mut said),
             _ => {}
         }
         let cwd = working_directory(&asked.system)
@@ -143,6 +146,16 @@ impl Asked {
         }
         self.tools =
             items(&body["tools"]).iter().map(|tool| tool_name(&tool["function"])).collect();
+    }
+
+    /// The model is not in the body: it stands in the path.
+    fn read_gemini(&mut self, body: &Value, said: &mut String) {
+        self.add_system(&text_of(&body["systemInstruction"]["parts"]));
+        for content in items(&body["contents"]) {
+            if content["role"].as_str().is_none_or(|role| role == "user") {
+                self.add_user(&text_of(&content["parts"]), said);
+            }
+        }
     }
 
     fn add_tools(&mut self, tools: &Value) {
@@ -297,6 +310,19 @@ mod tests {
     }
 
     #[test]
+    fn gemini_with_a_system_instruction() {
+        let asked = Asked::read(
+            Api::Gemini,
+            &json!({
+                "systemInstruction": {"parts": [{"text": "be good"}]},
+                "contents": [{"role": "user", "parts": [{"text": "hi"}, {"text": "you"}]},
+                             {"role": "model", "parts": [{"text": "no"}]}]
+            }),
+        );
+        assert_eq!((asked.system.as_str(), asked.prompt.as_str()), ("be good", "hi\nyou"));
+    }
+
+    #[test]
     fn a_plain_input_string_is_a_prompt() {
         assert_eq!(Asked::read(Api::Responses, &json!({"input": "hi"})).prompt, "hi");
     }
@@ -304,7 +330,7 @@ mod tests {
     #[test]
     fn bodies_of_any_other_shape_ask_for_nothing() {
         for body in [json!(null), json!([]), json!({"messages": 3, "input": {}, "tools": "x"})] {
-            for api in [Api::Messages, Api::Responses, Api::Chat, Api::Other] {
+            for api in [Api::Messages, Api::Responses, Api::Chat, Api::Gemini, Api::Other] {
                 assert_eq!(Asked::read(api, &body), Asked::default());
             }
         }

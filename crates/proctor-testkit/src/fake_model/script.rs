@@ -83,7 +83,7 @@ pub struct Usage {
     pub cache_read: u64,
     /// Input tokens written to a cache.
     pub cache_write: u64,
-    /// Output tokens spent on reasoning (`OpenAI` dialects only).
+    /// Output tokens spent on reasoning (not in Anthropic's dialect).
     pub reasoning: u64,
 }
 
@@ -117,6 +117,7 @@ pub struct Turn {
     pub(super) thinking: Option<String>,
     pub(super) tools: Vec<ToolCall>,
     pub(super) usage: Option<Usage>,
+    pub(super) hides_usage: bool,
     pub(super) stop: Option<StopReason>,
     pub(super) delay: Duration,
     pub(super) chunks: Chunks,
@@ -183,6 +184,13 @@ impl Turn {
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
+        self
+    }
+
+    /// Says nothing of token counts, in an answer that is no stream.
+    #[must_use]
+    pub fn without_usage(mut self) -> Self {
+        self.hides_usage = true;
         self
     }
 
@@ -334,6 +342,7 @@ pub(super) enum FaultKind {
     Hang(Duration),
     HangBeforeHeaders(Duration),
     Empty,
+    Body,
 }
 
 impl Fault {
@@ -395,6 +404,11 @@ impl Fault {
     /// Status 200 and a body without a byte.
     pub fn empty() -> Self {
         Self::new(FaultKind::Empty)
+    }
+
+    /// Status 200 and `body`, whatever it is, as the whole answer.
+    pub fn body(body: impl Into<String>) -> Self {
+        Self::new(FaultKind::Body).message(body)
     }
 
     /// The `type` of the error in the body, instead of the usual one for the status.

@@ -1,6 +1,7 @@
 //! Turns as the bytes of an API's answer.
 
 mod chat;
+mod gemini;
 mod messages;
 mod responses;
 
@@ -18,6 +19,15 @@ pub(super) struct Answer {
     pub(super) whole: Value,
     /// The events of a stream, each with its empty line.
     pub(super) frames: Vec<String>,
+}
+
+impl Answer {
+    /// Takes the token counts out of [`whole`](Self::whole).
+    pub(super) fn hide_usage(&mut self) {
+        if let Value::Object(members) = &mut self.whole {
+            members.retain(|key, _| key != "usage" && key != "usageMetadata");
+        }
+    }
 }
 
 /// What the builders need beside the turn.
@@ -44,11 +54,12 @@ impl Ids {
     }
 }
 
-/// Builds the answer of `api`, which must be one of the three that scripts answer.
+/// Builds the answer of `api`, which must be one of those that scripts answer.
 pub(super) fn build(api: Api, turn: &Turn, wanted: Wanted<'_>) -> Answer {
     match api {
         Api::Responses => responses::build(turn, wanted),
         Api::Chat => chat::build(turn, wanted),
+        Api::Gemini => gemini::build(turn, &wanted),
         _ => messages::build(turn, wanted),
     }
 }
@@ -69,6 +80,9 @@ pub(super) fn error_body(api: Api, status: u16, kind: Option<&str>, message: &st
             _ => "api_error",
         });
         return json!({"type": "error", "error": {"type": kind, "message": message}});
+    }
+    if api == Api::Gemini {
+        return gemini::error_body(status, kind, message);
     }
     let kind = kind.unwrap_or(match status {
         400 | 401 => "invalid_request_error",
