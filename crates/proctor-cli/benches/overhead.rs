@@ -120,6 +120,7 @@ fn run(root: &Utf8Path, harness_mode: HarnessMode, width: usize) -> Cost {
         redactor: &Redactor::from_environment(env.clone()),
         cancel: &Cancel::new().unwrap(),
         temporary: root,
+        archive: None,
         proctor: &Utf8PathBuf::from(env!("CARGO_BIN_EXE_proctor")),
     };
     measure(|| {

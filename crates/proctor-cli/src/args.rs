@@ -36,11 +36,55 @@ enum Command {
     /// Evaluate skills: whether they fire when they should, and whether they help.
     #[command(subcommand)]
     Eval(commands::eval::Command),
+    /// Check the model that grades answers.
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  proctor judge calibrate --labels labels.jsonl --dry-run"
+    )]
+    Judge(commands::judge::Command),
+    /// Run agents, models, prompts and products against each other, graded by scripts.
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  proctor experiment create greetings
+  proctor experiment validate greetings.yaml
+  proctor experiment variants greetings.yaml
+  proctor experiment run greetings.yaml --mock"
+    )]
+    Experiment(commands::experiment::Command),
+    /// Look at runs, go on with them, test them again.
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  proctor run list
+  proctor run view latest --tests
+  proctor run resume"
+    )]
+    Run(commands::run::Command),
+    /// Ask what happened in the runs of the project, in SQL.
+    Query(commands::query::Args),
+    /// What answers questions in SQL: which engines there are, and installing ClickHouse.
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  proctor engine list
+  proctor engine install clickhouse"
+    )]
+    Engine(commands::engine::Command),
+    /// Let hostile agents loose on the sandboxes of this machine, and say which of them got through.
+    Attack(commands::attack::Args),
+    /// Hold two runs, or the agents of one, against each other.
+    Compare(commands::compare::Args),
+    /// Say what so many trials can show, before they are paid for.
+    Power(commands::power::Args),
     /// Bundle skills as a plugin of Claude Code, and check such a bundle.
     #[command(subcommand)]
     Plugin(commands::plugin::Command),
     /// Score recorded runs of memory systems.
     Score(commands::score::Args),
+    /// Rank the skills of the project by the words of a query.
+    Search(commands::search::Args),
     /// Look at what an agent session did.
     #[command(
         subcommand,
@@ -59,8 +103,17 @@ impl Cli {
         match self.command {
             Command::Conformance(command) => command.run(context),
             Command::Eval(command) => command.run(context),
+            Command::Judge(command) => command.run(context),
+            Command::Experiment(command) => command.run(context),
+            Command::Run(command) => command.run(context),
+            Command::Query(args) => commands::query::run(&args, context),
+            Command::Engine(command) => command.run(context),
+            Command::Attack(args) => commands::attack::run(&args, context),
+            Command::Compare(args) => commands::compare::run(&args, context),
+            Command::Power(args) => commands::power::run(&args, context),
             Command::Plugin(command) => command.run(context),
             Command::Score(args) => commands::score::run(&args, context),
+            Command::Search(args) => commands::search::run(&args, context),
             Command::Transcript(command) => command.run(context),
             Command::Demo(args) => commands::demo::run(&args, context),
             Command::Completions(args) => commands::completions::run(&args, context),
@@ -74,6 +127,7 @@ pub(crate) fn usage_code(args: &[OsString]) -> ExitCode {
     let matches = Cli::command().ignore_errors(true).try_get_matches_from(args);
     match matches.as_ref().ok().and_then(clap::ArgMatches::subcommand_name) {
         Some("eval") => commands::eval::COULD_NOT_RUN,
+        Some("judge") => commands::judge::COULD_NOT_RUN,
         Some("score") => commands::score::USAGE,
         _ => ExitCode::USAGE,
     }

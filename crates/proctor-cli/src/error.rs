@@ -33,6 +33,11 @@ impl CommandError {
         self
     }
 
+    /// What happened, for a report that goes on.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints it and gives the exit code.
     pub(crate) fn report(&self, printer: Printer) -> ExitCode {
         printer.error(&self.message, &self.hints);

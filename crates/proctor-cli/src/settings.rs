@@ -21,6 +21,9 @@ pub(crate) struct Settings {
     /// The same.
     #[serde(default, rename = "plugin")]
     _plugin: IgnoredAny,
+    /// The same.
+    #[serde(default, rename = "llm")]
+    _llm: IgnoredAny,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -64,8 +67,11 @@ mod tests {
 
     #[test]
     fn the_file_may_be_missing() {
-        let settings =
-            load("[conformance]\nsource = \"../AI\"\n[lint.evals]\nrequire = true\n").unwrap();
+        let settings = load(
+            "[conformance]\nsource = \"../AI\"\n[lint.evals]\nrequire = true\n\
+                  [llm]\nmax_calls = 9\n",
+        )
+        .unwrap();
         assert_eq!(settings.conformance_source(), Some("../AI".into()));
         let none = Settings::load("/nonexistent".into()).unwrap();
         assert_eq!(none.conformance_source(), None);

@@ -60,7 +60,7 @@ const EXPECTED: [(&str, CheckStatus); 3] = [
 
 pub(crate) fn run(_: &Args, context: &mut Context) -> Result<ExitCode, CommandError> {
     let folder = lay_out(&context.temporary)?;
-    let examined = execute(&options(&folder), context)?;
+    let examined = execute(&options(&folder), None, context)?;
     if examined.unfinished > 0 {
         return Ok(ExitCode::INTERRUPTED);
     }

@@ -8,6 +8,7 @@ pub(crate) fn context() -> TestContext {
     let mut context = TestContext::new(env!("CARGO_BIN_EXE_proctor"));
     // The corpus lies in whatever checkout these tests run in.
     context.add_filter(r"\b[0-9a-f]{40}\b|\b\d{4}-\d\d-\d\dT[0-9:.]+Z", "[REVISION]");
+    context.add_filter("conformance-[0-9A-Z]{26}", "conformance-[RUN]");
     write_corpus(&context);
     context
 }

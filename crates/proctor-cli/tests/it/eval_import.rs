@@ -124,7 +124,7 @@ fn wrong_usage_could_not_run() {
         "id: greet\nprompt: p\nexpect_trigger: true\n",
     );
     for (args, expected) in [
-        (&["scenarios"][..], "required arguments were not provided"),
+        (&["scenarios"][..], "need a place"),
         (&["scenarios", "--skill", "hello", "--output-dir", "x"], "cannot be used with"),
         (&["--skill", "hello"], "required arguments were not provided"),
         (&["scenarios", "--skill", "helo"], "did you mean `hello`?"),

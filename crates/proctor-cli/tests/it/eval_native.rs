@@ -11,7 +11,8 @@ const SKILLS: &str = ".ai-rulez/skills";
 
 /// A project that is a copy of the example.
 fn example() -> TestContext {
-    let context = TestContext::new(env!("CARGO_BIN_EXE_proctor"));
+    let mut context = TestContext::new(env!("CARGO_BIN_EXE_proctor"));
+    context.add_filter("[0-9A-Z]{26}", "[RUN]");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/skill-evals");
     copy(&folder, context.project());
     context
@@ -64,6 +65,7 @@ fn the_example_shows_what_its_page_says() {
     2 skills: 1 passing, 1 failing; cost $0.1440
     verdict: failed
     --- stderr
+    run eval-[RUN] keeps 12 sessions; `proctor run view eval-[RUN]`
     ");
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/skill-evals.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -108,12 +110,39 @@ fn a_control_that_saw_the_skill_gives_no_number() {
     let skill = context.project().join(SKILLS).join("write-note/SKILL.md");
     let script = format!("steps:\n  - run: [cat, {}]\n  - say: done\n", skill.display());
     context.write(&format!("{SKILLS}/write-note/evals/new-note.agent.without.yaml"), script);
-    let (_, report) = report(&context, &["write-note", "--ablation"]);
+    let (_, report) = report(&context, &["write-note", "--ablation", "-j", "1"]);
     let skill = &report["skills"][0];
     let case = &skill["cases"][0];
     assert!(case.get("without_passed").is_none(), "{case}");
     // The other case still compares.
     assert_eq!(skill["score"]["ablation_cases"], 1, "{skill}");
+}
+
+#[test]
+fn a_control_that_reads_an_encoded_copy_gives_no_number() {
+    let context = example();
+    let project = context.project().display().to_string();
+    let script = format!("steps:\n  - run: [sh, -c, 'cd {project}/.ai-r*; base64 sk*/wr*/SK*']\n");
+    context.write(&format!("{SKILLS}/write-note/evals/new-note.agent.without.yaml"), &script);
+    let (_, report) = report(&context, &["write-note", "--ablation"]);
+    let case = &report["skills"][0]["cases"][0];
+    let reason = case["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("contaminated, the run without the skill saw it"), "{case}");
+    assert!(case.get("without_passed").is_none(), "{case}");
+}
+
+#[test]
+fn a_skill_that_no_call_names_fires_by_its_text() {
+    let context = example();
+    let script = "steps:\n  - run: [sh, -c, 'cat $(find . -name \"S*.md\")']\n  - write: {path: week.md, \
+                  text: x}\n";
+    context.write(&format!("{SKILLS}/plan-week/evals/agent.yaml"), script);
+    let (code, report) = report(&context, &["plan-week"]);
+    let skill = &report["skills"][0];
+    assert_eq!((code, &skill["cases"][0]["fired"]), (0, &serde_json::json!(["plan-week"])));
+    assert_eq!(skill["harness_version"], "1");
+    let warning = "plan: no call named the skill; it counts as loaded since its text was returned";
+    assert_eq!(skill["warnings"], serde_json::json!([warning]));
 }
 
 #[test]

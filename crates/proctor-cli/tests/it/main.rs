@@ -1,15 +1,36 @@
 //! End-to-end tests of the binary.
 
+mod attacks;
+mod clickhouse;
 mod conformance_install;
 mod conformance_test;
 mod corpus;
+mod eval_activation;
+mod eval_activation_command;
+mod eval_activation_harness;
 mod eval_import;
+mod eval_import_queries;
 mod eval_lint;
 mod eval_native;
 mod eval_project;
 mod eval_run;
+mod experiment;
+mod experiment_agents;
+mod experiment_container;
+mod experiment_hard;
+mod experiment_run;
+mod judge;
+mod kept_runs;
+mod measure;
 mod plugin;
+mod query;
 mod real_harness;
+mod rooms;
+mod run_commands;
+mod run_exchange;
+mod run_exchange_hard;
+mod run_money;
 mod score;
 mod score_examples;
+mod search;
 mod transcript;

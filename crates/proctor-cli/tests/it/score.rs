@@ -291,7 +291,7 @@ fn lines_and_labels() {
     fail                  0               1
     error                 0               0
     agreement: 1.000 (95 % interval 0.342 to 1.000)
-    Cohen's kappa: 1.000 (95 % interval 1.000 to 1.000)
+    Cohen's kappa: 1.000 (95 % interval -0.315 to 1.000)
     a pass is right: 1.000 (95 % interval 0.206 to 1.000)
     a fail is right: 1.000 (95 % interval 0.206 to 1.000)
     1 run without a label

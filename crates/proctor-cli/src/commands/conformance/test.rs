@@ -7,10 +7,13 @@ use camino::Utf8PathBuf;
 use proctor_corpus::{Compat, InstallError};
 use proctor_model::ExitCode;
 use proctor_model::conformance::report::Report;
+use proctor_model::run::RunKind;
+use proctor_runner::archive::Archive;
 use proctor_runner::conformance::plan::HarnessMode;
 use proctor_runner::conformance::{ExamineError, Examined, Machine, Options, examine};
 
 use super::common::{self, NAME_A_CORPUS, choose_corpus, items};
+use crate::archive::RunArchive;
 use crate::args::Output;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -30,6 +33,8 @@ This is filesystem separation, not a security boundary: trust the fixtures that 
 `observed_load` is `observed` only when the transcript holds an explicit read of the path. Claude
 loads CLAUDE.md and .claude/rules by itself, and codex has no read tool: both show `unknown` even
 when everything works.
+
+Sessions are kept in .proctor/runs/; `proctor run view` and `proctor query` work on them.
 
 Exit codes: 0 all passed or skipped, or nothing selected; 1 a check, harness or fixture failed;
 2 usage or installation error; 130 interrupted.")]
@@ -91,14 +96,21 @@ fn amount(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &Args, context: &mut Context) -> Result<ExitCode, CommandError> {
     let options = options(args, context)?;
-    let examined = execute(&options, context)?;
+    let archive = RunArchive::new(&context.cwd, RunKind::Conformance, "conformance");
+    let examined = execute(&options, Some(&archive), context)?;
     name_unknown_fixtures(&examined, context);
+    archive.report(&proctor_report::conformance::render_json(&examined.report));
+    archive.tell(context);
     print(&examined.report, args.output, context)?;
     Ok(exit_code(&examined, args.fail_on_empty))
 }
 
 /// Runs with progress on standard error and an interrupt that ends the run cleanly.
-pub(crate) fn execute(options: &Options, context: &Context) -> Result<Examined, CommandError> {
+pub(crate) fn execute(
+    options: &Options,
+    archive: Option<&RunArchive>,
+    context: &Context,
+) -> Result<Examined, CommandError> {
     let cancel = interrupt::cancel_on_signal(context.printer)?;
     let machine = Machine {
         env: &context.env,
@@ -106,6 +118,7 @@ pub(crate) fn execute(options: &Options, context: &Context) -> Result<Examined, 
         cancel: &cancel,
         temporary: &context.temporary,
         proctor: &context.proctor,
+        archive: archive.map(|archive| archive as &dyn Archive),
     };
     let mut progress = ConformanceProgress::new();
     let examined = examine(options, &machine, &mut |event| progress.show(&event));

@@ -145,6 +145,12 @@ pub(super) fn choose<'a>(
     Ok(project.skills.iter().filter(chosen).collect())
 }
 
+/// That none of the chosen skills has a case with one of these tags.
+pub(super) fn no_case_has(tags: &[String]) -> CommandError {
+    CommandError::usage(format!("no case has the tag `{}`", tags.join("`, `")))
+        .hint("`proctor eval list --format json` shows the tags")
+}
+
 /// The folder of the user's key; `None` when the environment names no place for it.
 fn key_folder(context: &Context) -> Option<PathBuf> {
     user_folder(context.var("XDG_CONFIG_HOME").map(OsStr::new), context.var("HOME").map(OsStr::new))

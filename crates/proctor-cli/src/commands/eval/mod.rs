@@ -11,6 +11,8 @@ mod run;
 
 use proctor_model::ExitCode;
 
+pub(crate) use self::run::amount;
+
 use crate::context::Context;
 use crate::error::CommandError;
 

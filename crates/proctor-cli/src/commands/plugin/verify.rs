@@ -16,8 +16,8 @@ use crate::error::CommandError;
 
 Every file is compared with the digest that the bundle's .ai-rulez-generated.json records.
 
-Exit codes: 0 nothing has changed; 1 a file was edited, removed, added or replaced by a link; 2 there
-is no bundle to compare with.")]
+Exit codes: 0 nothing has changed; 1 a file was edited, removed, added or replaced by a link; 2
+there is no bundle to compare with.")]
 pub(crate) struct Args {
     /// The folder of the bundle.
     #[arg(value_name = "DIR")]

@@ -96,7 +96,7 @@ enum Format {
     Json,
     /// For people.
     Text,
-    /// `JUnit` XML, for build servers.
+    /// JUnit XML, for build servers.
     Junit,
     /// For comments and summaries.
     Markdown,

@@ -84,6 +84,9 @@ impl Renderer<'_> {
             EventKind::Lifecycle { name } => ("-", quiet, self.clean(name)),
             EventKind::Result { is_error: false, .. } => ("result", quiet, "done".to_owned()),
             EventKind::Result { is_error: true, .. } => ("result", quiet, "failed".to_owned()),
+            EventKind::FileManifest { added, changed, deleted, omitted } => {
+                ("files", quiet, self.manifest([added, changed, deleted], *omitted))
+            }
             EventKind::Unknown { name } => ("unknown", quiet, self.clean(name)),
             EventKind::Garbage { excerpt } => ("garbage", self.styles.warning, self.clean(excerpt)),
         };
@@ -108,6 +111,18 @@ impl Renderer<'_> {
             out.push_str(&block("usage", Style::new(), "", &figures(usage)));
         }
         out
+    }
+
+    /// What was added, changed and deleted, a path a line.
+    fn manifest(&self, [added, changed, deleted]: [&[String]; 3], omitted: u64) -> String {
+        let marked = |mark: char, paths: &[String]| -> Vec<String> {
+            paths.iter().map(|path| format!("{mark} {}", self.clean(path))).collect()
+        };
+        let mut lines = [marked('+', added), marked('~', changed), marked('-', deleted)].concat();
+        if omitted > 0 {
+            lines.push(format!("{omitted} more"));
+        }
+        if lines.is_empty() { "nothing changed".to_owned() } else { lines.join("\n") }
     }
 
     fn clean(&self, text: &str) -> String {

@@ -2,7 +2,7 @@
 
 mod write;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::ValueEnum;
@@ -27,12 +27,16 @@ use crate::error::CommandError;
   proctor eval import --from skill-creator .claude/skills/pdf --skill pdf
   proctor eval import --from plugin-eval my-plugin --output-dir cases
   proctor eval import --from promptfoo promptfooconfig.yaml --skill deploy
+  proctor eval import --from queries trigger_dataset.yaml
+
+Labelled queries say which skills they are about: without a target each case is written into the
+evals folder of its skill, and with `--output-dir` into a folder for each skill.
 
 Only local files are read, and nothing that they hold is run. Either every scenario is written or
 none; what has no counterpart is listed. See docs/skill-evals-import.md.
 
 Exit codes: 0 done; 1 nothing was written.")]
-#[command(group(clap::ArgGroup::new("target").required(true).args(["skill", "output_dir"])))]
+#[command(group(clap::ArgGroup::new("target").args(["skill", "output_dir"])))]
 pub(crate) struct Args {
     /// What the suites were written for.
     #[arg(long, value_name = "NAME", value_parser = names())]
@@ -46,9 +50,9 @@ pub(crate) struct Args {
     /// Write into this folder.
     #[arg(long, value_name = "DIR")]
     output_dir: Option<Utf8PathBuf>,
-    /// Skills folder or configuration folder, for `--skill` [default: the first of .ai-rulez,
-    /// .claude/skills, .agents/skills and skills that is there].
-    #[arg(long, value_name = "DIR", requires = "skill")]
+    /// Skills folder or configuration folder [default: the first of .ai-rulez, .claude/skills,
+    /// .agents/skills and skills that is there].
+    #[arg(long, value_name = "DIR", conflicts_with = "output_dir")]
     root: Option<Utf8PathBuf>,
     /// Say what would be written, and write nothing.
     #[arg(long)]
@@ -83,8 +87,9 @@ fn names() -> PossibleValuesParser {
 pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandError> {
     let importer = importer(&args.from)
         .ok_or_else(|| CommandError::usage(format!("no importer is named `{}`", args.from)))?;
-    let target = Target::new(args, context)?;
-    let imported = read(importer, args, context)?;
+    let target = Target::new(importer, args, context)?;
+    let mut imported = read(importer, &target, args, context)?;
+    target.file(&mut imported)?;
     target.deny_clashes(&imported)?;
     if args.dry_run {
         write::check(&target.folder, &imported.files, args.force)?;
@@ -93,7 +98,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandErr
     }
     let mut report = imported.report;
     report.dry_run = args.dry_run;
-    report.out = target.shown.into_string();
+    report.out = target.shown();
     // The values of fields that have no counterpart are quoted, whatever they are.
     let json = json::go::pretty(&report).map_err(|error| CommandError::usage(error.to_string()))?;
     let json = inert_json(&context.redactor.text(&json));
@@ -111,7 +116,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<ExitCode, CommandErr
 }
 
 /// Opens every path and maps what they hold.
-fn read(importer: &Importer, args: &Args, context: &Context) -> Result<Imported, CommandError> {
+fn read(
+    importer: &Importer,
+    target: &Target,
+    args: &Args,
+    context: &Context,
+) -> Result<Imported, CommandError> {
     let mut opened = Vec::new();
     for path in &args.paths {
         opened.push((path, Opened::new(importer, path, context)?));
@@ -123,6 +133,8 @@ fn read(importer: &Importer, args: &Args, context: &Context) -> Result<Imported,
             files: &opened.files,
             named: &opened.named,
             folder_name: &opened.folder_name,
+            skill: args.skill.as_deref(),
+            skills: target.known.as_ref(),
         })
         .collect();
     let options = Options {
@@ -174,19 +186,35 @@ impl Opened {
 
 /// Where the cases go.
 struct Target {
+    /// Paths of the import are relative to it.
     folder: Utf8PathBuf,
     /// The folder as the user knows it.
     shown: Utf8PathBuf,
-    skill: Option<(Project, Skill)>,
+    project: Option<Project>,
+    skill: Option<Skill>,
+    /// The skills that take cases, when the input says which of them.
+    known: Option<BTreeSet<String>>,
 }
 
 impl Target {
-    fn new(args: &Args, context: &Context) -> Result<Self, CommandError> {
-        let Some(id) = &args.skill else {
-            let shown = args.output_dir.clone().unwrap_or_default();
-            return Ok(Self { folder: context.cwd.join(&shown), shown, skill: None });
-        };
+    fn new(importer: &Importer, args: &Args, context: &Context) -> Result<Self, CommandError> {
+        if let Some(shown) = args.output_dir.clone() {
+            let folder = context.cwd.join(&shown);
+            return Ok(Self { folder, shown, project: None, skill: None, known: None });
+        }
+        if args.skill.is_none() && !importer.names_skills {
+            let message = format!("cases of importer `{}` need a place", importer.name);
+            let hint = "name a skill with `--skill`, or a folder with `--output-dir`";
+            return Err(CommandError::usage(message).hint(hint));
+        }
         let project = find(&context.cwd, args.root.as_deref()).map_err(CommandError::usage)?;
+        let Some(id) = &args.skill else {
+            let folder = project.configuration.clone();
+            let known = project.skills.iter().map(|skill| skill.id.clone()).collect();
+            let shown = project.shown(&folder);
+            let (project, known) = (Some(project), Some(known));
+            return Ok(Self { folder, shown, project, skill: None, known });
+        };
         let Some(skill) = project.skill(id).cloned() else {
             let error = CommandError::usage(format!("there is no skill `{id}`"));
             let known = project.skills.iter().map(|skill| skill.id.as_str());
@@ -195,30 +223,71 @@ impl Target {
                 None => error.hint("`proctor eval list` lists the skills"),
             });
         };
-        let folder = skill.folder.join(EVALS_NAME);
-        if skill.escaped.contains(&folder) {
-            let message = format!("{folder} leads out of the configuration folder through a link");
-            return Err(CommandError::usage(message).hint("copy the folder to where it belongs"));
-        }
+        let folder = evals_folder(&skill)?;
         let shown = project.shown(&folder);
-        Ok(Self { folder, shown, skill: Some((project, skill)) })
+        Ok(Self { folder, shown, project: Some(project), skill: Some(skill), known: None })
+    }
+
+    fn shown(&self) -> String {
+        if self.shown.as_str().is_empty() { ".".to_owned() } else { self.shown.to_string() }
+    }
+
+    /// Turns the folder that an import gives to each skill into the evals folder of that skill.
+    fn file(&self, imported: &mut Imported) -> Result<(), CommandError> {
+        let (Some(project), None) = (&self.project, &self.skill) else { return Ok(()) };
+        let place = |path: &mut String| {
+            let (id, name) = path.split_once('/').unwrap_or_default();
+            let Some(skill) = project.skill(id) else { return Ok(()) };
+            let file = evals_folder(skill)?.join(name);
+            let below = file
+                .strip_prefix(&self.folder)
+                .map_err(|_| CommandError::usage(format!("{file} lies outside {}", self.folder)))?;
+            *path = below.to_string();
+            Ok::<(), CommandError>(())
+        };
+        imported.files.iter_mut().try_for_each(|file| place(&mut file.path))?;
+        for scenario in &mut imported.report.scenarios {
+            scenario.written.iter_mut().try_for_each(place)?;
+        }
+        let ids = std::mem::take(&mut imported.ids);
+        for (mut file, ids) in ids {
+            place(&mut file)?;
+            imported.ids.insert(file, ids);
+        }
+        Ok(())
     }
 
     /// An id that another file of the skill has would make all of its cases invalid.
     fn deny_clashes(&self, imported: &Imported) -> Result<(), CommandError> {
-        let Some((project, skill)) = &self.skill else { return Ok(()) };
-        let replaced: BTreeSet<Utf8PathBuf> = imported
-            .files
-            .iter()
-            .map(|file| project.shown(&self.folder.join(&file.path)))
-            .collect();
-        let loaded = load_skill(project, skill);
-        for case in loaded.expanded() {
-            if imported.ids.contains_key(&case.id) && !replaced.contains(&case.place.file) {
-                let message = format!("{} has a case with the id `{}`", case.place.file, case.id);
-                return Err(CommandError::usage(message).hint("rename it, or the scenario"));
+        let Some(project) = &self.project else { return Ok(()) };
+        let new: BTreeMap<Utf8PathBuf, &BTreeSet<String>> =
+            imported.ids.iter().map(|(file, ids)| (self.folder.join(file), ids)).collect();
+        let replaced: BTreeSet<Utf8PathBuf> = new.keys().map(|file| project.shown(file)).collect();
+        for skill in &project.skills {
+            let folder = skill.folder.join(EVALS_NAME);
+            let mut ids = new.iter().filter(|(file, _)| file.starts_with(&folder)).peekable();
+            if ids.peek().is_none() {
+                continue;
+            }
+            let ids: BTreeSet<&String> = ids.flat_map(|(_, ids)| *ids).collect();
+            for case in load_skill(project, skill).expanded() {
+                if ids.contains(&case.id) && !replaced.contains(&case.place.file) {
+                    let file = &case.place.file;
+                    let message = format!("{file} has a case with the id `{}`", case.id);
+                    return Err(CommandError::usage(message).hint("rename it, or the scenario"));
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The folder of a skill that takes its cases.
+fn evals_folder(skill: &Skill) -> Result<Utf8PathBuf, CommandError> {
+    let folder = skill.folder.join(EVALS_NAME);
+    if skill.escaped.contains(&folder) {
+        let message = format!("{folder} leads out of the configuration folder through a link");
+        return Err(CommandError::usage(message).hint("copy the folder to where it belongs"));
+    }
+    Ok(folder)
 }

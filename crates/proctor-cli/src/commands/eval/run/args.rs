@@ -1,6 +1,6 @@
 //! The arguments of `proctor eval run`.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -17,12 +17,20 @@ use super::super::common::{Place, share};
   proctor eval run deploy-staging --ablation
   proctor eval run --runner native --harness codex
   proctor eval run --runner-command ./my-runner.sh --harness codex --tag smoke
+  proctor eval run --runner native --grader builtin --allow-llm
   proctor eval run --changed-only --base origin/main --max-cost 5 --format junit --output-dir out
+  proctor eval run --mode activation --surface retrieval
+  proctor eval run --mode activation --surface native --model haiku --runs auto --max-cost 2
+  proctor eval run deploy --mode activation --surface retrieval --description-from new.txt \\
+      --against current
 
 Runs spend what the harness spends: `--dry-run` says how much that may be, `--max-cost` refuses to
 start above an amount. A skill whose files, cases and runner did not change since a run that your
 own key signed is not run again; `--force` runs it nevertheless. Each result is kept as soon as its
 skill is finished.
+
+`--mode activation` asks which skill is chosen for each prompt. Its surface `retrieval` is free: a
+`--dry-run` of it ranks too, and writes nothing.
 
 Evaluate only skills and cases that you trust: runners and harnesses work as you, with your
 credentials.
@@ -46,11 +54,31 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Selection")]
     pub(super) force: bool,
 
+    /// What is measured.
+    #[arg(long, value_name = "MODE", default_value = "cases", help_heading = "Measurement")]
+    pub(super) mode: Mode,
+    /// What chooses the skill for a prompt; of `--mode activation`, which needs it.
+    #[arg(long, value_name = "SURFACE", help_heading = "Measurement")]
+    pub(super) surface: Option<SurfaceName>,
+    /// Which skills compete for a prompt; of `--mode activation`.
+    #[arg(long, value_name = "SCOPE", default_value = "domain", help_heading = "Measurement")]
+    pub(super) scope: ScopeName,
+    /// Measure one skill with the description in this file instead of its own. The skill stays as it
+    /// is, and nothing is kept; of `--mode activation`.
+    #[arg(long, value_name = "FILE", help_heading = "Measurement")]
+    pub(super) description_from: Option<Utf8PathBuf>,
+    /// Compare `--description-from` with the description in this file, on the same prompts; `current`
+    /// is the one that the skill has.
+    #[arg(long, value_name = "FILE", help_heading = "Measurement")]
+    pub(super) against: Option<Utf8PathBuf>,
+
     /// The agent program, as it is recorded.
     #[arg(long, value_name = "ID", default_value = "claude", help_heading = "Runner")]
     pub(super) harness: String,
     /// What runs the cases: `native` (Proctor itself), `claude-plugin-eval` or `command` [default:
-    /// command with `--runner-command`, else claude-plugin-eval for harness claude].
+    /// command with `--runner-command`, else claude-plugin-eval for harness claude]. Of
+    /// `--surface native`: `claude-native`, `codex-native` or `command` [default: command with
+    /// `--runner-command`, else that of the harness].
     #[arg(long, value_name = "NAME", help_heading = "Runner")]
     pub(super) runner: Option<String>,
     /// Shell command that speaks the runner protocol.
@@ -71,14 +99,16 @@ pub(crate) struct Args {
     /// The model of the grader of claude-plugin-eval.
     #[arg(long, value_name = "MODEL", help_heading = "Runner")]
     pub(super) judge_model: Option<String>,
-    /// Repetitions of each case; 0 leaves it to the runner.
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Runner")]
-    pub(super) runs: u32,
+    /// Repetitions of each case or prompt; 0 leaves it to the runner, and is 5 for `--surface
+    /// native`. There, `auto` runs each prompt up to 5 times and stops once what it comes to can no
+    /// longer change.
+    #[arg(long, value_name = "N", default_value = "0", value_parser = repetitions, allow_negative_numbers = true, help_heading = "Runner")]
+    pub(super) runs: Repetitions,
     /// Run each case without the skill too.
     #[arg(long, help_heading = "Runner")]
     pub(super) ablation: bool,
     /// How many sessions the native runner has side by side [default: 4].
-    #[arg(short, long, value_name = "N", help_heading = "Runner")]
+    #[arg(short, long, value_name = "N", value_parser = sessions, allow_negative_numbers = true, help_heading = "Runner")]
     pub(super) jobs: Option<NonZeroUsize>,
     /// Run the commands of `command_exit` assertions; without it they fail.
     #[arg(long, help_heading = "Runner")]
@@ -86,12 +116,12 @@ pub(crate) struct Args {
     /// How long a skill may take, like 90s, 30m or 1h30m; 0 sets no limit.
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = duration, help_heading = "Runner")]
     pub(super) timeout: Duration,
-    /// What is measured.
-    #[arg(long, value_name = "MODE", default_value = "cases", help_heading = "Runner")]
-    pub(super) mode: Mode,
     /// Who grades rubrics.
     #[arg(long, value_name = "GRADER", default_value = "runner", help_heading = "Runner")]
     pub(super) grader: Grader,
+    /// Agree that the built-in grader sends rubrics and answers to the model of `[llm]`.
+    #[arg(long, help_heading = "Runner")]
+    pub(super) allow_llm: bool,
 
     /// Say what would run and what it may cost, and run nothing.
     #[arg(long, visible_alias = "estimate", help_heading = "Cost")]
@@ -99,9 +129,13 @@ pub(crate) struct Args {
     /// US dollars for the whole run; 0 sets no limit.
     #[arg(long, value_name = "USD", default_value = "0", value_parser = amount, help_heading = "Cost")]
     pub(super) max_cost: f64,
-    /// Which figure of the estimate must fit into `--max-cost`.
-    #[arg(long, value_name = "FIGURE", default_value = "expected", help_heading = "Cost")]
-    pub(super) max_cost_mode: Figure,
+    /// Which figure of the estimate must fit into `--max-cost` [default: expected; high for `--mode
+    /// activation`].
+    #[arg(long, value_name = "FIGURE", help_heading = "Cost")]
+    pub(super) max_cost_mode: Option<Figure>,
+    /// US dollars for the built-in grader; 0 leaves it to the limits of `[llm]`.
+    #[arg(long, value_name = "USD", default_value = "0.25", value_parser = amount, help_heading = "Cost")]
+    pub(super) grader_max_cost: f64,
     /// US dollars a million tokens in; 0 takes the listed price.
     #[arg(long, value_name = "USD", default_value = "0", value_parser = amount, help_heading = "Cost")]
     pub(super) price_in: f64,
@@ -110,13 +144,15 @@ pub(crate) struct Args {
     pub(super) price_out: f64,
 
     /// The pass rate, 0 to 1, that a skill must reach [default: `min_pass_rate` of the settings, or
-    /// 1].
+    /// 1; for `--mode activation` 1, whatever the settings say].
     #[arg(long, value_name = "RATE", value_parser = share, help_heading = "Result")]
     pub(super) threshold: Option<f64>,
-    /// How to print the report.
-    #[arg(short, long, value_name = "FORMAT", default_value = "text", help_heading = "Result")]
-    pub(super) format: Format,
-    /// Write the report to eval-report.<txt|json|md|xml> in this folder instead.
+    /// How to print the report [default: text; markdown for `--mode activation`, which is printed as
+    /// markdown or json].
+    #[arg(short, long, value_name = "FORMAT", help_heading = "Result")]
+    pub(super) format: Option<Format>,
+    /// Write the report to eval-report.<txt|json|md|xml> in this folder instead (`--mode activation`:
+    /// eval-activation.<json|md>).
     #[arg(long, visible_alias = "out", value_name = "DIR", help_heading = "Result")]
     pub(super) output_dir: Option<Utf8PathBuf>,
     /// The day of the run, as it is recorded [default: the variable
@@ -143,6 +179,35 @@ pub(super) enum Mode {
     Cases,
     /// Which skill is chosen.
     Activation,
+}
+
+/// What chooses the skill for a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum SurfaceName {
+    /// The built-in ranker, over what skills say of themselves: free and offline.
+    Retrieval,
+    /// A real agent program with every competing skill installed.
+    Native,
+}
+
+/// Which skills compete for a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ScopeName {
+    /// Those of the skill's domain and those of none.
+    Domain,
+    /// Every skill of the project.
+    All,
+}
+
+/// How often something is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repetitions {
+    /// As often as is usual.
+    Usual,
+    /// So often.
+    Times(NonZeroU32),
+    /// Until it is clear what it comes to.
+    Auto,
 }
 
 /// Who grades rubrics.
@@ -179,7 +244,7 @@ pub(super) enum Format {
     Json,
     /// For comments and summaries.
     Markdown,
-    /// `JUnit` XML, for build servers.
+    /// JUnit XML, for build servers.
     Junit,
 }
 
@@ -198,11 +263,23 @@ impl Format {
 /// No time limit: a year, which any clock can add.
 const NO_LIMIT: Duration = Duration::from_hours(365 * 24);
 
-fn amount(text: &str) -> Result<f64, String> {
+pub(crate) fn amount(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => Err("expected an amount of US dollars, such as 2.5".to_owned()),
     }
+}
+
+fn repetitions(text: &str) -> Result<Repetitions, String> {
+    match (text, text.parse::<u32>()) {
+        ("auto", _) => Ok(Repetitions::Auto),
+        (_, Ok(runs)) => Ok(NonZeroU32::new(runs).map_or(Repetitions::Usual, Repetitions::Times)),
+        (_, Err(_)) => Err("expected a number of runs, such as 5, or `auto`".to_owned()),
+    }
+}
+
+fn sessions(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected how many sessions run side by side, at least 1".to_owned())
 }
 
 pub(super) fn day(text: &str) -> Result<String, String> {
@@ -281,6 +358,17 @@ mod tests {
         assert_eq!((amount("0"), amount("2.5")), (Ok(0.0), Ok(2.5)));
         assert_eq!(share("1"), Ok(1.0));
         assert!(share("1.01").is_err());
+    }
+
+    #[test]
+    fn runs_are_counted_or_left_to_the_verdict() {
+        let times = |runs| NonZeroU32::new(runs).map(Repetitions::Times).unwrap();
+        assert_eq!(repetitions("0"), Ok(Repetitions::Usual));
+        assert_eq!(repetitions("7"), Ok(times(7)));
+        assert_eq!(repetitions("auto"), Ok(Repetitions::Auto));
+        for text in ["-1", "", "Auto", "1.5", "4294967296", "auto:3"] {
+            assert!(repetitions(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -40,12 +40,11 @@ impl<'a> Keeper<'a> {
                 .printer
                 .note("with `--tag` no result is kept: it would be of a part of the cases");
         }
-        let keeps = args.tags.is_empty() && !args.no_write;
         let fresh = plan.iter().map(|planned| (planned.fresh.id.clone(), planned.fresh.clone()));
         Self {
-            file: keeps.then_some(prepared.file.as_path()),
-            key: prepared.key.as_ref(),
-            params: prepared.settings.estimate.params(),
+            file: args.keeps().then_some(prepared.base.file.as_path()),
+            key: prepared.base.key.as_ref(),
+            params: prepared.base.settings.estimate.params(),
             fresh: fresh.collect(),
             failure: None,
         }

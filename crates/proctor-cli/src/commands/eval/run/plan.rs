@@ -28,6 +28,8 @@ pub(super) struct Terms<'a> {
     pub(super) model: &'a str,
     pub(super) date: &'a str,
     pub(super) allow_exec: bool,
+    /// The built-in grader's name, when it grades.
+    pub(super) grader: Option<&'a str>,
     pub(super) runs: RunPlan,
     pub(super) params: EstimateParams,
     pub(super) rates: Rates,
@@ -154,7 +156,7 @@ impl Terms<'_> {
             ablation: self.runs.ablation,
             allow_exec: self.allow_exec,
             version: env!("CARGO_PKG_VERSION"),
-            grader: None,
+            grader: self.grader,
         }
     }
 

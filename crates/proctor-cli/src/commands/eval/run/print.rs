@@ -16,12 +16,13 @@ pub(super) fn report(
     context: &Context,
 ) -> Result<(), CommandError> {
     let printer = context.printer;
+    let format = args.format.unwrap_or(Format::Text);
     match &args.output_dir {
-        None => printer.data(&text(report, threshold, args.format, &printer.styles()))?,
+        None => printer.data(&text(report, threshold, format, &printer.styles()))?,
         Some(folder) => {
-            let name = format!("eval-report.{}", args.format.ending());
+            let name = format!("eval-report.{}", format.ending());
             let shown = folder.join(name);
-            let text = text(report, threshold, args.format, &Styles::plain());
+            let text = text(report, threshold, format, &Styles::plain());
             common::write_file(&context.cwd.join(&shown), &text)?;
             printer.data(&format!("{}; report in {shown}\n", report::run_summary(report)))?;
         }
