@@ -8,11 +8,12 @@ use proctor_formats::eval::import::{
 };
 
 /// The files that an importer looks for, by its place in the registry.
-const PATHS: [&[&str]; 4] = [
+const PATHS: [&[&str]; 5] = [
     &["criteria.json", "task.md", "a.txt"],
     &["evals.json", "a.txt"],
     &["prompt.md", "case.yaml", "graders/a.md", "graders/b.md"],
     &["promptfooconfig.yaml", "tests.yaml", "p.txt"],
+    &["q.yaml", "q.json", "q.jsonl", "q.csv"],
 ];
 
 struct Memory(BTreeMap<&'static str, Vec<u8>>);
@@ -47,12 +48,25 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((&choice, rest)) = data.split_first() else { return };
     let place = usize::from(choice) % IMPORTERS.len();
     let contents = rest.split(|byte| *byte == 0xff).map(<[u8]>::to_vec);
-    let files = Memory(PATHS[place].iter().copied().zip(contents).collect());
+    // Lists are named, and are one file each.
+    let named = if IMPORTERS[place].names_skills { 1 + usize::from(choice >> 4) % 4 } else { 0 };
+    let paths = match named {
+        0 => PATHS[place],
+        number => &PATHS[place][number - 1..number],
+    };
+    let files = Memory(paths.iter().copied().zip(contents).collect());
     let options = Options {
         lift_assertions: choice & 4 != 0,
         rubric_mode: if choice & 8 != 0 { RubricMode::Items } else { RubricMode::Single },
     };
-    let input = Input { origin: "input", files: &files, named: "", folder_name: "folder" };
+    let input = Input {
+        origin: "input",
+        files: &files,
+        named: if named == 0 { "" } else { paths[0] },
+        folder_name: "folder",
+        skill: (choice & 4 != 0).then_some("x"),
+        skills: None,
+    };
     let imported = match import(&IMPORTERS[place], &[input], options) {
         Ok(imported) => imported,
         Err(error) => {
@@ -73,7 +87,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
     assert_eq!(cases, imported.report.scenarios.len());
     let ids: usize = imported.report.scenarios.iter().map(|scenario| scenario.cases).sum();
-    assert!(imported.ids.len() >= ids);
+    assert!(imported.ids.values().map(BTreeSet::len).sum::<usize>() >= ids);
     let text = imported.report.text();
     assert!(text.starts_with("wrote "));
     for scenario in &imported.report.scenarios {

@@ -1,5 +1,6 @@
 //! The developer's tasks of this repository: `cargo xtask TASK`.
 
+mod engines;
 mod fuzz;
 mod harnesses;
 mod packages;
@@ -23,6 +24,7 @@ usage: cargo xtask TASK
   codegen [--check]                 write (or compare) the schemas and the command line's reference
   fuzz TARGET [--seconds N] [ARGS]  fuzz for N seconds (60); ARGS (paths from fuzz/) go to libFuzzer
   harnesses                         only install the pinned agent programs
+  engines                           only install ClickHouse as a library
 ";
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for a terminal")]
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         }
         "fuzz" => fuzz::run(rest),
         "harnesses" => harnesses::install(),
+        "engines" => engines::install().map(|_| ()),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(())

@@ -12,9 +12,17 @@ struct Needed {
     purpose: &'static str,
 }
 
+const CONTAINERS: &str = "for tests of containers";
+
 /// Everything that the tests need beyond cargo and a C linker.
-const NEEDED: [Needed; 2] = [
+const NEEDED: [Needed; 8] = [
+    Needed { program: "bwrap", package: "bubblewrap", purpose: "to keep trials apart" },
     Needed { program: "git", package: "git", purpose: "to make repositories in tests" },
+    Needed { program: "jq", package: "jq", purpose: "for tests of experiments" },
+    Needed { program: "podman", package: "podman", purpose: CONTAINERS },
+    Needed { program: "runc", package: "runc", purpose: CONTAINERS },
+    Needed { program: "busybox", package: "busybox-static", purpose: CONTAINERS },
+    Needed { program: "bash-static", package: "bash-static", purpose: CONTAINERS },
     Needed { program: "npm", package: "npm", purpose: "to install the agent programs" },
 ];
 

@@ -2,6 +2,7 @@
 //! the command line. `--check` compares instead and fails on a difference.
 
 mod reference;
+mod tables;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,8 +14,15 @@ fn files() -> Vec<(&'static str, String)> {
     vec![
         ("contracts/fixture-run.v1.schema.json", json(&proctor_formats::fixture_run::schema())),
         ("docs/reference/cli.md", reference::markdown(proctor_cli::command())),
+        ("docs/reference/evidence.md", tables::markdown()),
+        ("schemas/attack-report.schema.json", json(&proctor_report::attack::schema())),
         ("schemas/conformance-fixture.schema.json", json(&proctor_formats::conformance::schema())),
         ("schemas/conformance-report.schema.json", json(&proctor_report::conformance::schema())),
+        ("schemas/eval-activation.schema.json", json(&proctor_report::eval::activation_schema())),
+        (
+            "schemas/eval-activation-comparison.schema.json",
+            json(&proctor_report::eval::comparison_schema()),
+        ),
         ("schemas/eval-case.schema.json", json(&proctor_formats::eval::case_schema())),
         ("schemas/eval-calibration.schema.json", json(&proctor_report::eval::calibration_schema())),
         (
@@ -25,6 +33,28 @@ fn files() -> Vec<(&'static str, String)> {
         ("schemas/eval-list.schema.json", json(&proctor_report::eval::listing_schema())),
         ("schemas/eval-recommendations.schema.json", json(&proctor_report::eval::advice_schema())),
         ("schemas/eval-report.schema.json", json(&proctor_report::eval::run_schema())),
+        ("schemas/eval-search.schema.json", json(&proctor_report::eval::search_schema())),
+        ("schemas/judge-calibration.schema.json", json(&proctor_report::judge::schema())),
+        ("schemas/experiment.v2.schema.json", json(&proctor_formats::experiment::schema())),
+        (
+            "schemas/experiment-findings.schema.json",
+            json(&proctor_report::experiment::findings_schema()),
+        ),
+        (
+            "schemas/harness-event.schema.json",
+            json(&proctor_report::experiment::harness_event_schema()),
+        ),
+        ("schemas/experiment-run.schema.json", json(&proctor_report::experiment::run_schema())),
+        ("schemas/experiment-runs.schema.json", json(&proctor_report::experiment::runs_schema())),
+        ("schemas/run-stream.schema.json", json(&proctor_exchange::stream::schema())),
+        ("schemas/run-verify.schema.json", json(&proctor_report::experiment::verify_schema())),
+        (
+            "schemas/experiment-variants.schema.json",
+            json(&proctor_report::experiment::variants_schema()),
+        ),
+        ("schemas/comparison.schema.json", json(&proctor_report::measure::comparison_schema())),
+        ("schemas/metrics.schema.json", json(&proctor_report::measure::metrics_schema())),
+        ("schemas/power.schema.json", json(&proctor_report::measure::power_schema())),
         ("schemas/score-report.schema.json", json(&proctor_report::score::schema())),
     ]
 }

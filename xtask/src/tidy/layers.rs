@@ -5,17 +5,27 @@ use super::metadata::Metadata;
 /// A crate and the crates of this workspace on which it may depend, but for its tests.
 ///
 /// An arrow is added here and in `ARCHITECTURE.md` together, with a reason.
-const LAYERS: [(&str, &[&str]); 15] = [
+const LAYERS: [(&str, &[&str]); 21] = [
     ("proctor-model", &[]),
     ("proctor-redact", &["proctor-model"]),
+    ("proctor-retrieval", &[]),
+    ("proctor-acp", BASE),
+    // The tables and the rows are those of `query`.
+    ("proctor-clickhouse", &["proctor-model", "proctor-redact", "proctor-query"]),
     ("proctor-corpus", BASE),
     ("proctor-formats", BASE),
     ("proctor-grade", BASE),
     ("proctor-harness", BASE),
+    ("proctor-llm", BASE),
+    ("proctor-query", BASE),
     ("proctor-report", BASE),
     ("proctor-sandbox", BASE),
     ("proctor-scripted", BASE),
-    ("proctor-store", &["proctor-model", "proctor-redact", "proctor-formats"]),
+    ("proctor-store", &["proctor-model", "proctor-redact", "proctor-formats", "proctor-query"]),
+    (
+        "proctor-exchange",
+        &["proctor-model", "proctor-redact", "proctor-formats", "proctor-harness", "proctor-query"],
+    ),
     (
         "proctor-runner",
         &[
@@ -25,6 +35,9 @@ const LAYERS: [(&str, &[&str]); 15] = [
             "proctor-formats",
             "proctor-grade",
             "proctor-harness",
+            "proctor-llm",
+            "proctor-retrieval",
+            "proctor-query",
             "proctor-sandbox",
             "proctor-scripted",
         ],
@@ -34,11 +47,17 @@ const LAYERS: [(&str, &[&str]); 15] = [
         &[
             "proctor-model",
             "proctor-redact",
+            "proctor-acp",
+            "proctor-clickhouse",
             "proctor-corpus",
+            "proctor-exchange",
             "proctor-formats",
             "proctor-grade",
             "proctor-harness",
+            "proctor-llm",
+            "proctor-query",
             "proctor-report",
+            "proctor-retrieval",
             "proctor-runner",
             "proctor-sandbox",
             "proctor-scripted",
@@ -48,17 +67,22 @@ const LAYERS: [(&str, &[&str]); 15] = [
     // These never ship.
     ("proctor-testkit", &[]),
     ("xtask", &[]),
-    ("xtask-codegen", &["proctor-cli", "proctor-formats", "proctor-report"]),
+    (
+        "xtask-codegen",
+        &["proctor-cli", "proctor-exchange", "proctor-formats", "proctor-query", "proctor-report"],
+    ),
 ];
 
 const BASE: &[&str] = &["proctor-model", "proctor-redact"];
 
 /// What may serve tests and developers and never reaches the program: it has no use for an
 /// asynchronous runtime, and none for the tools of tests.
-const NEVER_SHIPPED: [&str; 10] = [
+const NEVER_SHIPPED: [&str; 12] = [
+    "agent-client-protocol",
     "assert_cmd",
     "axum",
     "criterion",
+    "futures",
     "insta",
     "jsonschema",
     "proctor-testkit",

@@ -24,6 +24,13 @@ const UNFINISHED: [&str; 4] = [
 /// The one use of an ignored test: the body of a process that another test starts and kills.
 const STARTED_BY_A_TEST: &str = concat!("#[", "ignore = \"started by `");
 
+/// The lint that keeps unsafe code out; whoever turns it off must be listed below.
+const UNSAFE: &str = concat!("(unsafe", "_code");
+
+/// Where unsafe code may stand: `ARCHITECTURE.md` says why.
+const MAY_BE_UNSAFE: [&str; 2] =
+    ["crates/proctor-sandbox/src/sys.rs", "crates/proctor-clickhouse/src/local/ffi.rs"];
+
 /// Hosts of package registries: which one is used is the user's setting.
 const HOSTS: [&str; 6] = [
     concat!("registry.", "npmjs"),
@@ -73,6 +80,9 @@ fn check_text(path: &str, text: &str, here: &str, breaches: &mut Vec<String>) {
         let code = rust && !line.contains(STARTED_BY_A_TEST);
         let unfinished = UNFINISHED.iter().find(|word| code && line.contains(**word));
         let host = HOSTS.iter().find(|host| line.contains(**host));
+        if rust && line.contains(UNSAFE) && !MAY_BE_UNSAFE.contains(&path) {
+            breaches.push(format!("{path}:{}: unsafe code has no place here", index + 1));
+        }
         let machine = MACHINE.into_iter().chain([here]).find(|path| has_path(line, path));
         for word in unfinished.into_iter().chain(host).copied().chain(machine) {
             breaches.push(format!("{path}:{}: {word}", index + 1));
@@ -127,6 +137,13 @@ mod tests {
         let mut breaches = Vec::new();
         check_text(path, text, "/some/where", &mut breaches);
         breaches
+    }
+
+    #[test]
+    fn unsafe_code_has_its_places() {
+        let text = format!("#![expect{UNSAFE})]\n");
+        assert_eq!(breaches(MAY_BE_UNSAFE[1], &text), Vec::<String>::new());
+        assert_eq!(breaches("a.rs", &text), ["a.rs:1: unsafe code has no place here"]);
     }
 
     #[test]
