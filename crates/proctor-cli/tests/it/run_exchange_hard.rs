@@ -244,7 +244,7 @@ fn repetitions_keep_their_numbers_and_no_two_have_the_same() {
     let repeats: Vec<u64> = trials.iter().map(|one| one["repeat_idx"].as_u64().unwrap()).collect();
     assert_eq!(repeats, [9, 1, 10, 11, 0]);
     let mut paths: Vec<&Value> = trials.iter().map(|one| &one["path"]).collect();
-    paths.sort_by_key(|path| path.to_string());
+    paths.sort_by_key(ToString::to_string);
     paths.dedup();
     assert_eq!(paths.len(), 5);
 }
